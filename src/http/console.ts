@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { ConsoleSettings } from './console-sign-in.ts';
-import { listStaticFiles, sendFile, wantsPage } from './static-files.ts';
+import { contentSecurityPolicy, listStaticFiles, sendFile, wantsPage } from './static-files.ts';
 
 const PREFIX = '/console';
 
@@ -24,7 +24,7 @@ export async function registerConsole(
   // The files are read now so that pages keep working while the console is being rebuilt.
   await Promise.all(Array.from(files.values(), ({ read }) => read()));
   const headers = {
-    'content-security-policy': contentSecurityPolicy(settings),
+    'content-security-policy': policyFor(settings),
     'cross-origin-opener-policy': 'same-origin',
     'referrer-policy': 'no-referrer',
     'x-frame-options': 'DENY',
@@ -49,17 +49,15 @@ export async function registerConsole(
  * Allows only this server's own files and API, and calls to the identity provider. Inline styles are allowed because
  * Mantine sets custom properties on elements.
  */
-function contentSecurityPolicy({ signIn }: ConsoleSettings): string {
+function policyFor({ signIn }: ConsoleSettings): string {
   const issuers = signIn.kind === 'oidc' ? signIn.origins : [];
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
+  const directives = [
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self'",
     ["connect-src 'self'", ...issuers].join(' '),
-    "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
-  ].join('; ');
+  ];
+  return contentSecurityPolicy(directives, `${PREFIX}/`);
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { AppError } from '../errors.ts';
-import { listStaticFiles, sendFile, wantsPage } from './static-files.ts';
+import { contentSecurityPolicy, listStaticFiles, sendFile, wantsPage } from './static-files.ts';
 
 const PREFIX = '/docs';
 
@@ -31,16 +31,16 @@ export async function registerDocs(app: FastifyInstance, { folder }: { folder: s
 
 /** Allows only the site's own files. Inline styles are allowed because syntax highlighting uses them. */
 const HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self' 'unsafe-inline'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+  'content-security-policy': contentSecurityPolicy(
+    [
+      "style-src 'self' 'unsafe-inline'",
+      "img-src 'self' data:",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ],
+    `${PREFIX}/`,
+  ),
   'cross-origin-opener-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',

@@ -84,6 +84,20 @@ export function lazyFile(write: () => Promise<Buffer>, mediaType: string): Stati
   return { read: once(async () => toContent(await write())), mediaType, isHashed: false };
 }
 
+/**
+ * The content security policy of pages whose scripts are all in one folder. It is two policies, and browsers require that a
+ * script meets both: `'self'` also covers what sellers' APIs return under `/gateway/`, but can't be limited to a path. A
+ * host can, and any host is allowed there, because the server doesn't know all of its own names. The schemes are needed
+ * for Safari, which ignores `*` without one.
+ *
+ * @param directives the directives besides the ones about scripts.
+ * @param folder such as `/console/`.
+ */
+export function contentSecurityPolicy(directives: readonly string[], folder: string): string {
+  const policy = ["default-src 'none'", "script-src 'self'", ...directives, "base-uri 'none'"].join('; ');
+  return `${policy}, script-src http://*:*${folder} https://*:*${folder}`;
+}
+
 function toContent(body: Buffer): Content {
   const hash = createHash('sha256').update(body).digest('base64url');
   return { body, gzipped: once(() => promisify(gzip)(body)), etag: `"${hash}"` };

@@ -4,6 +4,18 @@ import { closeTabs, executablePath, expectAccessible, insecureAddress, openTab }
 import { CLIENT_ID, type OidcProvider, startOidcProvider } from './oidc-provider.ts';
 import { useBrowser } from './shared.ts';
 
+/** Returns the paths of the scripts that the page's content security policy blocks. */
+const loadScripts = `async (paths) => {
+  const blocked = [];
+  document.addEventListener('securitypolicyviolation', ({ blockedURI }) => blocked.push(new URL(blockedURI).pathname));
+  for (const src of paths) {
+    await new Promise((resolve) => {
+      document.head.append(Object.assign(document.createElement('script'), { src, onload: resolve, onerror: resolve }));
+    });
+  }
+  return { blocked };
+}`;
+
 describe.skipIf(!executablePath)('signing in to the console with an identity provider', () => {
   useBrowser();
   let provider: OidcProvider;
@@ -73,12 +85,24 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     await expectAccessible(page);
   });
 
-  test('the content security policy allows calls to the issuer, and scripts only from this server', async () => {
+  test('the content security policy allows calls to the issuer, and only the console’s own scripts', async () => {
     const response = await fetch(`${app.url}/console/`);
     const policy = response.headers.get('content-security-policy')!;
     expect(policy).toContain(`connect-src 'self' ${provider.issuer};`);
     expect(policy).toContain("script-src 'self';");
     expect(policy).toContain("frame-ancestors 'none'");
+
+    const page = await openTab();
+    await page.goto(`${app.url}/console/`);
+    const paths = [
+      '/gateway/shop/script',
+      '/console/color-scheme.js',
+      '/docs/script.js',
+      '/console/../gateway/shop/script',
+    ];
+    expect(await page.evaluate(`(${loadScripts})(${JSON.stringify(paths)})`)).toEqual({
+      blocked: ['/gateway/shop/script', '/docs/script.js', '/gateway/shop/script'],
+    });
     expect((await fetch(`${app.url}/console/dev-token`, { method: 'POST' })).status).not.toBe(200);
   });
 });

@@ -37,7 +37,9 @@ test('pages are served without .html in their path, with a strict content securi
     const { status, headers } = await get(path);
     expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8']);
     expect(headers.get('cache-control')).toBe('no-cache');
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self';");
+    const policy = headers.get('content-security-policy')!;
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).toMatch(/, script-src http:\/\/\*:\*\/docs\/ https:\/\/\*:\*\/docs\/$/);
     expect((await get(path, { 'if-none-match': headers.get('etag')! })).status).toBe(304);
   }
 });
