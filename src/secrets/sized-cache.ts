@@ -12,7 +12,7 @@ const OWNER_SHARE = 1 / 4;
  *
  * @param options `bytesOf`: about how many bytes the text and bytes of an entry take.
  * @returns a function that returns a key's value, and makes it if it isn't in the cache. An entry belongs to the owner that
- *   it was made for.
+ *   it was made for. `has`: whether a key's value is in the cache.
  */
 export function createSizedCache<Value extends object>(options: {
   maxBytes: number;
@@ -22,14 +22,16 @@ export function createSizedCache<Value extends object>(options: {
   const small = createHalf<Value>(options.maxBytes / 2, sizeOf);
   const large = createHalf<Value>(options.maxBytes / 2, sizeOf);
 
-  return function cached(key: string, make: () => Value, owner?: string): Value {
+  function cached(key: string, make: () => Value, owner?: string): Value {
     const known = small.get(key) ?? large.get(key);
     if (known) return known;
     const made = make();
     const half = sizeOf(key, made) <= MAX_SMALL_BYTES ? small : large;
     half.add(key, made, owner);
     return made;
-  };
+  }
+
+  return Object.assign(cached, { has: (key: string): boolean => small.has(key) || large.has(key) });
 }
 
 type Owned = { bytes: number; keys: Set<string> };
@@ -67,6 +69,7 @@ function createHalf<Value>(maxBytes: number, sizeOf: (key: string, value: Value)
   }
 
   return {
+    has: (key: string): boolean => entries.has(key),
     get(key: string): Value | undefined {
       const known = entries.get(key);
       if (known === undefined) return undefined;

@@ -8,7 +8,9 @@ import type {
   TokenOutcome,
 } from '../../connectors/definition.ts';
 import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
+import { MIN_LIFETIME_SECONDS } from '../../connectors/shared/token-endpoint.ts';
 import type { Egress } from '../../egress/egress.ts';
+import { createLru } from '../../lru.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { MAX_RESPONSE_BYTES } from './response-text.ts';
 import { createTokenStore, TOKEN_TABLES, type TokenOwner, type TokenRow } from './token-store.ts';
@@ -45,6 +47,7 @@ export const TOKEN_TIMEOUT_SECONDS = 15;
 const WAIT_SECONDS = 2;
 /** If the credential is changed at the same time, the new one is used. */
 const MAX_ROUNDS = 3;
+const MAX_REMEMBERED = 5_000;
 
 /**
  * Creates the function that runs requests with a connector's or webhook's current access token. Tokens are encrypted
@@ -58,6 +61,8 @@ export function createWithAccessToken(
   kind: keyof typeof TOKEN_TABLES,
 ) {
   const store = createTokenStore(pool, kind);
+  /** By owner: the generation of a token that was rejected along with the one requested next, in the last minute. */
+  const refused = createLru<{ generation: number; until: number }>(MAX_REMEMBERED);
   const cellOf = ({ id, projectId }: TokenOwner) => ({
     table: TOKEN_TABLES[kind].table,
     column: 'sealed',
@@ -123,8 +128,19 @@ export function createWithAccessToken(
 
   const open = (owner: TokenOwner, { sealed }: TokenRow): Tokens => JSON.parse(secretBox.open(sealed, cellOf(owner)));
 
+  function isRefused({ id }: TokenOwner, { generation }: Current): boolean {
+    const known = refused.get(id);
+    return known?.generation === generation && performance.now() < known.until;
+  }
+
+  function noteRefused({ id }: TokenOwner, { generation }: Current): void {
+    refused.set(id, { generation, until: performance.now() + MIN_LIFETIME_SECONDS * 1000 });
+  }
+
   /**
-   * Runs `work` with a current access token. If the token is rejected, `work` runs once more with a new token.
+   * Runs `work` with a current access token. If the token is rejected, `work` runs once more with a new token, but not if
+   * that has just been in vain. Otherwise, each request to a destination that rejects every token would cost as much as
+   * three.
    *
    * @returns what `work` returned, or why there is no token. Throws what `work` throws, and EgressError if the token
    *   endpoint can't be reached.
@@ -137,9 +153,12 @@ export function createWithAccessToken(
     const first = await current(owner, source);
     if ('kind' in first) return first;
     const result = await work(first.tokens);
-    if (!result.isUnauthorized) return result;
+    if (!result.isUnauthorized || isRefused(owner, first)) return result;
     const second = await current(owner, source, first.generation);
-    return 'kind' in second ? second : work(second.tokens);
+    if ('kind' in second) return second;
+    const last = await work(second.tokens);
+    if (last.isUnauthorized) noteRefused(owner, second);
+    return last;
   };
 }
 

@@ -27,6 +27,7 @@ import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import type { ReadLastResend } from './resends.ts';
 import { MAX_RESPONSE_BYTES, storedBody, storedMessage } from './response-text.ts';
 import { NO_QUICK_RETRIES } from './retry-policy.ts';
+import { waitToSearch } from './search-turns.ts';
 import type { SendControl, SenderOptions } from './send-webhook.ts';
 import { toResponse } from './vendor-response.ts';
 
@@ -157,8 +158,10 @@ async function sendGroup(
       }
       let request = withUserAgent(built);
       for (let steps = 1; ; steps++) {
+        await waitToSearch(secrets, first.account);
         sent = recordedRequest(request, secrets, first.account);
         const response = await call(request);
+        await waitToSearch(secrets, first.account);
         durationMs += response.durationMilliseconds;
         phases = addPhases(phases, response.phases);
         const step = request.step ?? 'send';

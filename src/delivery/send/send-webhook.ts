@@ -25,6 +25,7 @@ import { type Try, withQuickTries } from './quick-tries.ts';
 import { recordedHeaders, recordedRequest } from './recorded-exchange.ts';
 import { MAX_RESPONSE_BYTES, storedBody } from './response-text.ts';
 import type { QuickRetryPolicy } from './retry-policy.ts';
+import { waitToSearch } from './search-turns.ts';
 import {
   bearerHeader,
   credentialHeaders,
@@ -136,6 +137,7 @@ export function createWebhookSender(
             request = recordedWebhookRequest(sent, secrets.headers, delivery.account);
             const response = await egressOf(delivery.projectId).send(sent);
             describeSpan({ 'http.response.status_code': response.statusCode });
+            await waitToSearch(secrets.hidden, delivery.account);
             const sending = toTry(response, request, {
               startedAt,
               secrets: secrets.hidden,
