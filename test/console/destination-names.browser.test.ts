@@ -74,6 +74,19 @@ describe.skipIf(!executablePath)('names, secrets, and limits of destinations in 
     await dialog.getByText('The current secret stops working immediately.').waitFor();
     await dialog.getByLabel('Overlap (hours)').fill('48');
     await expectAccessible(page);
+
+    await page.route('**/graphql', async (route) => {
+      if (!route.request().postData()?.includes('RotateWebhookSecret')) return route.continue();
+      await route.fetch();
+      await route.abort();
+    });
+    await dialog.getByRole('button', { name: 'Rotate secret' }).click();
+    await dialog.getByText(/^The secret may have been rotated anyway\./).waitFor();
+    await page.unroute('**/graphql');
+    await page.reload();
+    await openDialog();
+    await dialog.getByText(/If you rotate again, it stops working immediately\.$/).waitFor();
+
     await dialog.getByRole('button', { name: 'Rotate secret' }).click();
     const secret = page.getByRole('dialog', { name: 'Your signing secret' });
     await secret.getByLabel('I’ve stored it in a safe place').check();

@@ -23,6 +23,8 @@ export type FollowOptions<Data, Variables extends FollowVariables> = {
 
 const FIRST_WAIT_MILLISECONDS = 500;
 const LONGEST_WAIT_MILLISECONDS = 5_000;
+/** After a subscription has been live for this long, its connection counts as good. */
+const STEADY_MILLISECONDS = 10_000;
 
 /**
  * Each client's open connection. All subscriptions share it. Subscriptions that start later miss its `connected` event.
@@ -64,12 +66,12 @@ export function follow<Data, Variables extends FollowVariables>(
   /** At first, and after an error, because a successful query shows that the service works again. */
   let needsCursor = true;
   let hasStarted = false;
+  let liveSince: number | undefined;
   let wait = FIRST_WAIT_MILLISECONDS;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let end = () => {};
 
   const stopListening = socket.on('connected', () => {
-    wait = FIRST_WAIT_MILLISECONDS;
     if (timer !== undefined) connect();
     else if (!needsCursor) becomeLive();
   });
@@ -99,7 +101,6 @@ export function follow<Data, Variables extends FollowVariables>(
 
   function subscribe(): void {
     run<Data>(query, { ...variables, after }, (data) => {
-      wait = FIRST_WAIT_MILLISECONDS;
       after = onData(data) ?? after;
     });
     if (connection.current !== undefined) becomeLive();
@@ -107,6 +108,7 @@ export function follow<Data, Variables extends FollowVariables>(
 
   function becomeLive(): void {
     onState('live');
+    liveSince ??= performance.now();
     if (!hasStarted) onStart();
     hasStarted = true;
   }
@@ -142,6 +144,9 @@ export function follow<Data, Variables extends FollowVariables>(
   function retry(): void {
     end();
     onState('offline');
+    // A service that accepts connections may still refuse subscriptions, or end them soon.
+    if (liveSince !== undefined && performance.now() - liveSince > STEADY_MILLISECONDS) wait = FIRST_WAIT_MILLISECONDS;
+    liveSince = undefined;
     // With jitter, because otherwise all clients would reconnect at the same time after a server restart.
     timer = setTimeout(connect, wait * (0.5 + Math.random()));
     wait = Math.min(wait * 2, LONGEST_WAIT_MILLISECONDS);

@@ -32,6 +32,12 @@ export function RotateSecretDialog(props: {
       <form onSubmit={rotate}>
         <Stack gap="md">
           <FormProblem form={form} problem={problem} />
+          {problem?.code === 'NO_RESPONSE' && (
+            <Text size="sm">
+              The secret may have been rotated anyway. Reload the page to find out. If you rotate it twice, the current
+              secret stops working immediately.
+            </Text>
+          )}
           <Text size="sm">
             During the overlap, every request is signed with both the old and the new secret, so you can update your
             server without rejecting any of them.
