@@ -260,7 +260,7 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       const page = await openTab({ permissions: ['clipboard-read', 'clipboard-write'] });
       await openSignedIn(page, app, alice.token, `/console/projects/${projectId}/graphql`);
       const operation = page.getByRole('textbox', { name: 'Operation' });
-      await operation.fill('mutation Shared { deleteProject(input: { id: "proj_1" }) { id } }');
+      await operation.fill('mutation Shared { deleteProject(input: { id: "proj_1\u202E" }) { id } }');
       await page.getByRole('button', { name: 'Copy link' }).click();
       await page.getByText('Copied the link').waitFor();
       const link = await page.evaluate(() => navigator.clipboard.readText());
@@ -290,6 +290,8 @@ describe.skipIf(!executablePath)('the API reference pages of the console', () =>
       await page.getByRole('button', { name: 'Run', exact: true }).click();
       const dialog = page.getByRole('dialog', { name: 'Run this mutation?' });
       await dialog.getByText('deleteProject').waitFor();
+      // Characters that reverse the direction of text are shown as escapes.
+      expect(await dialog.innerText()).toContain(String.raw`"proj_1\u202e"`);
       await expectAccessible(page);
       await dialog.getByRole('button', { name: 'Cancel' }).click();
       expect(sent.filter((body) => body.includes('mutation Shared'))).toEqual([]);

@@ -3,6 +3,9 @@ import { parse, print } from 'graphql';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import type { Draft } from './operations.ts';
 
+/** Characters that are invisible, or that reverse the direction of text. In strings, an escape means the same. */
+const MISLEADING = /[\u061C\u200B-\u200F\u2028-\u202E\u2060-\u2069\uFEFF]/g;
+
 /**
  * Asks before a mutation runs. Someone else may have written it, because links can fill the editors, and these show only
  * a part of a long document. The dialog shows all of it, without the comments.
@@ -40,7 +43,7 @@ function Shown({ label, text }: { label: string; text: string }) {
       aria-label={label}
       style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}
     >
-      {text}
+      {text.replaceAll(MISLEADING, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)}
     </Code>
   );
 }
