@@ -19,7 +19,7 @@ export type UpstreamRequest = {
    */
   mayUseOtherSlash(): Promise<boolean>;
   /** Removes the response's headers that buyers must not see, because they repeat the seller's secrets. */
-  withhold(headers: Headers): void;
+  withhold(headers: Headers): Promise<void>;
   method: string;
   /** The headers for a path and query. They differ because the signature covers both. */
   headersFor(path: string): Headers;

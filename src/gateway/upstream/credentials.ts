@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { waitToSearch } from '../../delivery/send/search-turns.ts';
 import { AppError } from '../../errors.ts';
 import { openEndpointHeaders } from '../../features/endpoints/upstream-headers.ts';
 import type { SecretHeader } from '../../features/headers/header-rules.ts';
@@ -98,8 +99,13 @@ export function withCredentials(headers: Headers, { headers: own }: Pick<Upstrea
 }
 
 /** Removes a response's headers that repeat one of the seller's values, in any encoding. */
-export function withholdSecrets(headers: Headers, { secrets }: UpstreamCredentials, accountId: string): void {
+export async function withholdSecrets(
+  headers: Headers,
+  { secrets }: UpstreamCredentials,
+  accountId: string,
+): Promise<void> {
   if (secrets.length === 0) return;
+  await waitToSearch(secrets, accountId);
   const scrub = scrubberOf(secrets, accountId);
   const isSecret = (value: string) => scrub(value) !== value;
   for (const [name, values] of Object.entries(headers)) if ([values].flat().some(isSecret)) delete headers[name];

@@ -99,13 +99,13 @@ function readLocation({ headers: { location } }: Dispatcher.ResponseData, base: 
  * The failure for a redirect. Only the seller learns where it leads: without the query and credentials, which may be
  * secret, and not if it repeats one of the seller's secrets.
  */
-export function redirectFailure(
+export async function redirectFailure(
   { response, path }: Requested,
   { origin, withhold }: Pick<UpstreamRequest, 'origin' | 'withhold'>,
-): UpstreamError {
+): Promise<UpstreamError> {
   const url = readLocation(response, origin + path);
   const shown: Headers = url ? { location: url.origin + url.pathname } : {};
-  withhold(shown);
+  await withhold(shown);
   const message = 'The upstream returned a redirect. The seller must fix the upstream URL.';
   const target = shown.location as string | undefined;
   return new UpstreamError('upstream_redirect', message, {

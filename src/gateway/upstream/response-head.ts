@@ -13,10 +13,10 @@ const LOCATED = new Set([201, 202]);
  *
  * @throws UpstreamError
  */
-export function headOf(
+export async function headOf(
   requested: Requested,
   request: Pick<UpstreamRequest, 'origin' | 'method' | 'publicLocation' | 'withhold'>,
-): Pick<UpstreamResponse, 'statusCode' | 'headers'> {
+): Promise<Pick<UpstreamResponse, 'statusCode' | 'headers'>> {
   const { response, path } = requested;
   const { statusCode } = response;
   if (statusCode > 599) {
@@ -28,14 +28,14 @@ export function headOf(
   }
   if (isRedirect(statusCode)) {
     response.body.destroy();
-    throw redirectFailure(requested, request);
+    throw await redirectFailure(requested, request);
   }
   const headers = responseHeaders(response.headers);
   const { location, 'content-length': length } = response.headers;
   const publicLocation =
     LOCATED.has(statusCode) && typeof location === 'string' ? request.publicLocation(location, path) : undefined;
   if (publicLocation !== undefined) headers.location = publicLocation;
-  request.withhold(headers);
+  await request.withhold(headers);
   // For HEAD, this is the length of a body that isn't sent (RFC 9110 §8.6), so it can't be computed here.
   if (request.method === 'HEAD' && length !== undefined) headers['content-length'] = length;
   if (bytesOf(headers) > MAX_RESPONSE_HEADER_BYTES) {

@@ -111,7 +111,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     stream.once('error', (error) => {
       failure = reasonOf(error);
     });
-    const head = headOf(requested, request);
+    const head = await headOf(requested, request);
     const length = response.headers['content-length'];
     // The body is passed on unchanged, so it has the same length.
     if (typeof length === 'string' && head.statusCode !== 204) head.headers['content-length'] = length;

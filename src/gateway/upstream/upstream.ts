@@ -89,7 +89,7 @@ export async function callUpstream(dispatcher: Dispatcher, request: UpstreamRequ
     });
     isResponding = true;
     return {
-      ...headOf(requested, request),
+      ...(await headOf(requested, request)),
       body: await readBounded(requested.response.body, request.memory),
       durationMs: Math.round(performance.now() - startedAt),
       requestBodyDigest: body?.digest ?? null,

@@ -36,7 +36,7 @@ function call(path: string, signals: { lost: AbortSignal; gone: AbortSignal }) {
     publicHost: 'pay.example',
     publicLocation: () => undefined,
     mayUseOtherSlash: async () => true,
-    withhold: () => {},
+    withhold: async () => {},
     memory: { take: () => true, mayDrop: () => {} },
   });
 }

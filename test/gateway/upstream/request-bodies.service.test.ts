@@ -32,7 +32,7 @@ const request = () => ({
   publicHost: 'pay.example',
   publicLocation: () => undefined,
   mayUseOtherSlash: async () => true,
-  withhold: () => {},
+  withhold: async () => {},
 });
 
 const KINDS = {

@@ -45,7 +45,7 @@ test('a response uses memory only for its bytes, not for each of its chunks', as
     publicHost: 'pay.example',
     publicLocation: () => undefined,
     mayUseOtherSlash: async () => true,
-    withhold: () => {},
+    withhold: async () => {},
     memory: {
       take: (bytes) => {
         takenBytes += bytes;

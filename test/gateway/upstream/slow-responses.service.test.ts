@@ -127,7 +127,7 @@ const requestTo = (path: string) => ({
   publicHost: 'pay.example',
   publicLocation: () => undefined,
   mayUseOtherSlash: async () => true,
-  withhold: () => {},
+  withhold: async () => {},
   lost: never,
   gone: never,
   idleMilliseconds: 1_000,
