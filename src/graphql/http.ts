@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
-import { parseJson } from '../http/json-body.ts';
+import { parseJson, requireShallow } from '../http/json-body.ts';
 import { identifyAgainIfLate, identifyCaller } from '../http/late-bodies.ts';
 import { linger } from '../http/linger.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
@@ -199,7 +199,8 @@ function requireJsonParameters(query: Readonly<Record<string, unknown>>): void {
   for (const name of ['variables', 'extensions']) {
     // Yoga also reads only the first value.
     const [text] = [query[name]].flat();
-    if (typeof text === 'string' && text !== '') parseJson(text, `The parameter \`${name}\``);
+    const what = `The parameter \`${name}\``;
+    if (typeof text === 'string' && text !== '') requireShallow(parseJson(text, what), what);
   }
 }
 

@@ -6,6 +6,8 @@ import type { Backlog } from '../limits/backlog.ts';
  * a close frame doesn't have to wait for it.
  */
 const WINDOW_BYTES = 64 * 1024;
+/** Roughly what a message takes in memory in addition to its text, as long as it waits for something. */
+export const MESSAGE_OVERHEAD_BYTES = 1_024;
 
 type Frame = { data: Buffer; settle: (error?: Error) => void };
 
@@ -39,7 +41,7 @@ export function createSendBuffer(socket: WebSocket, backlog: Pick<Backlog, 'rese
     send: (message) =>
       new Promise((resolve, reject) => {
         const data = Buffer.from(message);
-        const release = backlog.reserve(data.length);
+        const release = backlog.reserve(data.length + MESSAGE_OVERHEAD_BYTES);
         waiting.push({
           data,
           settle(error) {

@@ -4,7 +4,7 @@ import type { Server } from 'graphql-ws';
 import type { Logger } from 'pino';
 import type { RawData, WebSocket, WebSocketServer } from 'ws';
 import type { Backlog, Backlogs } from '../limits/backlog.ts';
-import { createSendBuffer } from './send-buffer.ts';
+import { createSendBuffer, MESSAGE_OVERHEAD_BYTES } from './send-buffer.ts';
 
 /** The socket details that are available to the protocol's hooks. */
 export type SocketHandle = {
@@ -16,6 +16,7 @@ export type SocketHandle = {
 };
 
 const INTERNAL_ERROR = 4500;
+const INVALID_MESSAGE = 4400;
 const TRY_AGAIN_LATER = 1013;
 const PING_BYTES = 8;
 /** RFC 6455 §5.5: a control frame has at most 125 bytes, and the code takes two. */
@@ -85,8 +86,10 @@ export function attachTransport<Extra extends SocketHandle>(
             if (socket.readyState !== socket.OPEN) return;
             const message = String(data);
             // The message counts as waiting until its operation ends.
-            const release = backlog.reserve(message.length);
-            handle(message).catch(fail).finally(release);
+            const release = backlog.reserve(message.length + MESSAGE_OVERHEAD_BYTES);
+            handle(message)
+              .catch((error) => (isMisuse(error) ? close(INVALID_MESSAGE, 'Invalid message received') : fail(error)))
+              .finally(release);
           }),
       },
       extra,
@@ -119,6 +122,13 @@ export function attachTransport<Extra extends SocketHandle>(
       onGone(extra);
     });
   });
+}
+
+/** Whether the library failed because of the client: a message that only servers send, or a payload that is nested too deeply. */
+function isMisuse(error: unknown): boolean {
+  return (
+    error instanceof RangeError || (error instanceof Error && error.message.startsWith('Unexpected message of type'))
+  );
 }
 
 /** The protocol's reasons can contain a client's ID, which may be longer than a frame. */

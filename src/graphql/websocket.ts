@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql';
+import { type ExecutionArgs, GraphQLError, getOperationAST, type OperationDefinitionNode } from 'graphql';
 import { handleProtocols, makeServer, type OperationResult } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -11,6 +11,7 @@ import type { Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
+import { requireShallow } from '../http/json-body.ts';
 import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
@@ -21,6 +22,13 @@ import type { Streams } from './streams.ts';
 import type { GraphQLServer } from './yoga.ts';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
+/**
+ * The number of frames that a message can have, which is enough for parts of 4 KB. Until a message is complete, each of
+ * its frames keeps up to 64 KB in memory: everything that was read from the connection together with it.
+ */
+const MAX_FRAMES = 64;
+/** The number of reads in which a frame can arrive. Each of them takes hundreds of bytes of memory until it is complete. */
+const MAX_CHUNKS = 1_024;
 const PING_MILLISECONDS = 20_000;
 /**
  * How long a client may take to send its credential, because many get a token only once their socket is open. Other
@@ -71,7 +79,15 @@ export type WebSocketOptions = {
 export function serveWebSocket(httpServer: Server, options: WebSocketOptions): { close(): Promise<void> } {
   const { server, authentication, streams, consoleReads, log, contextOf } = options;
   const { maskError } = server;
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols,
+    maxPayload: MAX_MESSAGE_BYTES,
+    maxFragments: MAX_FRAMES,
+    maxBufferedChunks: MAX_CHUNKS,
+    // Sockets take turns. Otherwise, thousands of messages that were read together would be handled before anything else.
+    allowSynchronousEvents: false,
+  });
   const unauthenticated = createUnauthenticatedConnections();
   /** The functions that stop counting a request's socket as unauthenticated. */
   const leaves = new WeakMap<IncomingMessage, () => void>();
@@ -117,6 +133,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     };
     try {
       operation = operations.start();
+      requireShallow(payload, 'The operation');
       const viewer = await authentication.identify(authorization, address);
       const count = consoleReads.include(payload.query) ? authentication.countConsoleRead : authentication.count;
       await count(viewer);
@@ -126,11 +143,13 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
       const document = parse(payload.query);
       const errors: readonly GraphQLError[] = validate(schema, document);
       if (errors.length > 0) return refuse(errors);
-      if (!getOperationAST(document, payload.operationName)) {
+      const definition = getOperationAST(document, payload.operationName);
+      if (!definition) {
         return refuse([
           new GraphQLError('The document must contain one operation, or the one that `operationName` names.'),
         ]);
       }
+      keepOnlyNeeded(payload, definition);
       return {
         schema,
         document,
@@ -179,7 +198,12 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   const protocol = makeServer<Record<string, unknown>, SocketState>({
     connectionInitWaitTimeout: options.initMilliseconds ?? INIT_MILLISECONDS,
-    onConnect: ({ extra, connectionParams }) => connect(extra, connectionParams),
+    onConnect(context) {
+      const { extra, connectionParams } = context;
+      // The library would keep them as long as the socket is open. They can take 20 times as much memory as the message.
+      delete (context as { connectionParams?: unknown }).connectionParams;
+      return connect(extra, connectionParams);
+    },
     onSubscribe: ({ extra }, _id, payload) =>
       runInRequest({ requestId: extra.requestId! }, () => prepare(extra, payload)),
     execute: (args) => run(args, () => (args.rootValue as Enveloped).execute(args)),
@@ -242,7 +266,19 @@ type OperationPayload = {
   query: string;
   operationName?: string | null | undefined;
   variables?: Record<string, unknown> | null | undefined;
+  extensions?: unknown;
 };
+
+/**
+ * Removes what an operation doesn't use. The library keeps the payload until the operation ends, and as objects, it can
+ * take 20 times as much memory as the message.
+ */
+function keepOnlyNeeded(payload: OperationPayload, { variableDefinitions = [] }: OperationDefinitionNode): void {
+  const names = new Set(variableDefinitions.map(({ variable }) => variable.name.value));
+  const variables = Object.entries(payload.variables ?? {}).filter(([name]) => names.has(name));
+  payload.variables = Object.fromEntries(variables);
+  delete payload.extensions;
+}
 
 /** The credential from `connection_init`, which has the form of an HTTP header: `{ "Authorization": "Bearer …" }`. */
 function readAuthorization(parameters: Record<string, unknown> | undefined): string | undefined {

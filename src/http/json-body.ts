@@ -22,12 +22,19 @@ export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Bu
     throw new AppError('PAYLOAD_TOO_LARGE');
   }
   const value = parseJson(decodeUtf8(body), 'The request body');
-  if (!isShallow(value, MAX_JSON_DEPTH)) {
-    throw new AppError('MALFORMED_JSON', {
-      detail: `The request body is nested more than ${MAX_JSON_DEPTH} levels deep.`,
-    });
-  }
+  requireShallow(value, 'The request body');
   return value;
+}
+
+/**
+ * Rejects JSON with so many levels that functions that call themselves for each of them might run out of stack.
+ *
+ * @param what the value's name in the error message, for example, `The request body`.
+ * @throws AppError `MALFORMED_JSON`
+ */
+export function requireShallow(value: unknown, what: string): void {
+  if (isShallow(value, MAX_JSON_DEPTH)) return;
+  throw new AppError('MALFORMED_JSON', { detail: `${what} is nested more than ${MAX_JSON_DEPTH} levels deep.` });
 }
 
 const QUOTE = 0x22;

@@ -151,9 +151,15 @@ describe('protocol violations', () => {
 
   test("subscribing right after connection_init closes the socket with 4401, because it isn't acknowledged yet", async () => {
     const client = await raw();
+    // Nobody can be identified until the lock is released.
+    const lock = new pg.Client({ connectionString: app.databaseUrl });
+    await lock.connect();
+    await lock.query('BEGIN');
+    await lock.query('LOCK TABLE "User" IN ACCESS EXCLUSIVE MODE');
     client.send({ type: 'connection_init', payload: { Authorization: `Bearer ${alice.token}` } });
     subscribe(client, '1');
     expect(await client.closed).toMatchObject({ code: 4401 });
+    await lock.end();
   });
 
   test('a second connection_init closes the socket with 4429', async () => {

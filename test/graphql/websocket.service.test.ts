@@ -5,9 +5,11 @@ import { promisify } from 'node:util';
 import { createClient } from 'graphql-ws';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { WebSocket } from 'ws';
 import type { Viewer } from '../../src/auth/viewer.ts';
 import { AppError } from '../../src/errors.ts';
 import { createConsoleReads } from '../../src/graphql/console-reads.ts';
+import { createSendBuffer } from '../../src/graphql/send-buffer.ts';
 import { createStreams } from '../../src/graphql/streams.ts';
 import { serveWebSocket } from '../../src/graphql/websocket.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
@@ -363,6 +365,65 @@ test('messages count toward the backlog until their operations end', async () =>
   }
   expect(await client.closed).toMatchObject({ code: 1013 });
   expect(dropped).toEqual(['stream']);
+});
+
+test.each([
+  ['a message that only servers send', '{"type":"next","id":"1","payload":{}}'],
+  ['a ping that is nested too deeply', `{"type":"ping","payload":{"deep":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`],
+])('%s closes the socket with 4400, and isn’t logged as an error', async (_what, message) => {
+  const { url, logged } = await serve(() => silentFeed().feed);
+  const client = await openSocket(url);
+  client.send(message);
+  expect(await client.closed).toEqual({ code: 4400, reason: 'Invalid message received' });
+  expect(logged).toEqual([]);
+});
+
+test('small messages also count for the memory that they take besides their text', () => {
+  const dropped: DropReason[] = [];
+  const backlog = createBacklogs({ onDrop: (reason) => dropped.push(reason) }).open('a', {
+    drop: () => 0,
+    cut: () => {},
+  });
+  const unread = { bufferedAmount: 65_536, readyState: 1, OPEN: 1 } as WebSocket;
+  const buffer = createSendBuffer(unread, backlog);
+  for (let count = 0; count < 3_000; count++) void buffer.send('{"type":"pong"}').catch(() => {});
+  expect(dropped).toEqual(['stream']);
+  buffer.discard();
+});
+
+test('a message can’t arrive in hundreds of frames, which would keep everything else that was read with them', async () => {
+  const { url } = await serve(() => silentFeed().feed);
+  const client = await connectSocket(url, 'token');
+  for (let part = 0; part < 63; part++) client.socket.send(part === 0 ? '{"type":' : ' ', { fin: false });
+  client.socket.send('"ping"}');
+  await client.next(({ type }) => type === 'pong');
+  for (let part = 0; part < 65; part++) client.socket.send(' ', { fin: false });
+  expect((await client.closed).code).toBe(1008);
+});
+
+test('thousands of messages on one socket don’t delay the others', async () => {
+  const { url } = await serve(() => silentFeed().feed);
+  const [busy, other] = [await connectSocket(url, 'token'), await connectSocket(url, 'token')];
+  for (let count = 0; count < 3_000; count++) busy.send({ type: 'ping' });
+  await busy.next(({ type }) => type === 'pong');
+  other.send({ type: 'ping' });
+  await other.next(({ type }) => type === 'pong');
+  expect(busy.received.length).toBeLessThan(1_000);
+  await busy.close();
+  await other.close();
+});
+
+test('an operation with variables that are nested thousands of levels deep is rejected, as over HTTP', async () => {
+  const { url, logged } = await serve(() => silentFeed().feed);
+  const client = await connectSocket(url, 'token');
+  const payload = `{"query":"{ __type(name: \\"Event\\") { name } }","variables":{"deep":${'['.repeat(50_000)}${']'.repeat(50_000)}}}`;
+  client.send(`{"id":"deep","type":"subscribe","payload":${payload}}`);
+  const { payload: errors } = await client.next(({ type }) => type === 'error');
+  expect(errors).toMatchObject([
+    { message: 'The operation is nested more than 64 levels deep.', extensions: { code: 'MALFORMED_JSON' } },
+  ]);
+  expect(logged).toEqual([]);
+  await client.close();
 });
 
 test('once the credential is no longer valid, the next operation is rejected and the socket is closed', async () => {
