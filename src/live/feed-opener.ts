@@ -64,7 +64,7 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
     }
 
     function findFollower(viewer: Viewer, projectId: VisibleProjectId) {
-      const key = `${projectId} ${viewer.kind === 'apiKey' ? 'apiKey' : viewer.userId}`;
+      const key = `${projectId} ${readerOf(viewer, projectId)}`;
       const existing = followers.get(key);
       if (existing) return existing;
       const options = {
@@ -128,4 +128,12 @@ export function createFeedOpener({ db, bus }: { db: TenantDatabase; bus: Bus }) 
   }
 
   return { feed, subscriptionCount: () => subscriptionCount };
+}
+
+/**
+ * What a viewer's permission to read a project's rows depends on. A previous owner who has become a member must not share
+ * a follower with their older subscriptions, which no longer find any rows.
+ */
+function readerOf(viewer: Viewer, projectId: string): string {
+  return viewer.kind === 'apiKey' ? 'apiKey' : `${viewer.userId} ${viewer.memberships?.[projectId] ?? 'OWNER'}`;
 }

@@ -537,12 +537,18 @@ describe('access to feeds', () => {
     const owner = await createUser();
     await db.pool.query(`UPDATE "Project" SET "userId" = $1 WHERE id = $2`, [owner.userId, projectId]);
     const pending = items.next();
+    await db.pool.query(
+      `INSERT INTO "ProjectMember" (id, "projectId", "userId", role, name) VALUES ($1, $2, $3, 'ADMIN', 'alice')`,
+      [newId('ProjectMember'), projectId, alice.userId],
+    );
+    // The previous owner is now an admin, and connects again before the first subscription has ended.
+    const again = await events({}, { ...alice, memberships: { [projectId]: 'ADMIN' } } as Viewer);
     // By the time the new owner has seen three more events, the old owner would have seen the first.
     const theirs = await events({}, owner);
     for (let count = 0; count < 3; count++) {
       const written = await insertEvent();
       hint();
-      expect((await theirs.next()).value!.event.id).toBe(written);
+      for (const shown of [theirs, again]) expect((await shown.next()).value!.event.id).toBe(written);
     }
     await items.return!();
     expect(await pending).toEqual({ done: true, value: undefined });
