@@ -17,4 +17,6 @@ export const ADVISORY_LOCKS = {
   hosts: 404,
   /** The second number is the hash of an account's ID. */
   projects: 405,
+  /** The second number is the hash of an account's ID. */
+  hostsOfAccount: 406,
 } as const;

@@ -5,12 +5,10 @@ type Tx = Pick<Transaction, '$queryRawUnsafe'>;
 
 /** The tables whose rows are locked, by the name of a row. */
 const TABLES = {
-  connector: 'Connector',
   endpoint: 'Endpoint',
   'notice-contacts': 'NoticeContacts',
   project: 'Project',
   user: 'User',
-  webhook: 'Webhook',
 } as const;
 
 type Locked = keyof typeof TABLES;
@@ -18,8 +16,8 @@ type Locked = keyof typeof TABLES;
 const locks = <Strength extends string, Row extends Locked>(strength: Strength, rows: readonly Row[], sql: string) =>
   statements(strength, rows, (row) => `SELECT 1 AS "found" FROM "${TABLES[row]}" WHERE "id" = $1 ${sql}`);
 
-const FOR_UPDATE = locks('lock', ['connector', 'endpoint', 'notice-contacts', 'webhook'], 'FOR UPDATE');
-const FOR_NO_KEY_UPDATE = locks('lock-values', ['project', 'user', 'webhook'], 'FOR NO KEY UPDATE');
+const FOR_UPDATE = locks('lock', ['endpoint', 'notice-contacts'], 'FOR UPDATE');
+const FOR_NO_KEY_UPDATE = locks('lock-values', ['project', 'user'], 'FOR NO KEY UPDATE');
 const FOR_KEY_SHARE = locks('keep', ['project'], 'FOR KEY SHARE');
 
 /** Locks a row until the transaction ends. No other transaction can change or delete it, or add a row that refers to it. */

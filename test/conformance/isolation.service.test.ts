@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectSocket } from '../graphql/socket-client.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
@@ -54,6 +55,7 @@ const ATTEMPTS: Partial<Record<Variant | 'own', Variant | 'own'>> = {
   wrongTypeMissing: 'missing',
 };
 const STREAM_MILLISECONDS = 60_000;
+const LOCKED_TABLES = ['Project', 'Endpoint', 'Webhook', 'Connector', 'Replay', 'ProjectMember', 'Invitation'] as const;
 
 let app: TestApp;
 let tenants: Tenants;
@@ -190,6 +192,23 @@ describe.each(STRANGERS)('to %s, resources that they can’t see don’t exist',
     const [were, are] = [new Set(before), new Set(after)];
     expect(before.filter((row) => !are.has(row))).toEqual([]);
     expect(after.filter((row) => !were.has(row))).toEqual([]);
+  });
+
+  test('none of these requests waits for a lock on a row, so none can make the owner wait', async () => {
+    const { caller, ids } = stranger;
+    const holder = new pg.Client({ connectionString: app.databaseUrl });
+    await holder.connect();
+    await holder.query('BEGIN');
+    for (const table of LOCKED_TABLES) {
+      await holder.query(`SELECT FROM "${table}" WHERE "id" = $1 FOR UPDATE`, [ids.foreign[table]]);
+    }
+    const waited: string[] = [];
+    for (const operation of slotted.filter(({ isWrite }) => isWrite)) {
+      const { body } = await askWith(caller, operation, mixtures(operation, ids, 'foreign')[0]!);
+      if (/"code":"(UNAVAILABLE|OUTCOME_UNCERTAIN)"/.test(body)) waited.push(operation.name);
+    }
+    await holder.end();
+    expect(waited).toEqual([]);
   });
 
   test.each(unslotted.map((operation) => [operation.name, operation] as const))(

@@ -124,7 +124,7 @@ export function createMemberService(options: {
       const isLeaving = viewer.kind === 'user' && viewer.userId === found.userId;
       if (!isLeaving) requirePermission(viewer, found.projectId, 'MANAGE_MEMBERS');
       await db.prisma.$transaction(async (tx) => {
-        if (isLeaving) await lockProject(tx, visibleProject(viewer, found.projectId), found.projectId);
+        if (isLeaving) await lockProject(tx, visibleProject(viewer, found.projectId), found.projectId, viewer);
         else await lockToManage(tx, viewer, found.projectId);
         const removed = await tx.projectMember.findFirst({ where });
         if (!removed) throw notFound();

@@ -195,7 +195,7 @@ async function giveSlug(
   project: Project,
   requireRecentSignIn: RequireRecentSignIn | undefined,
 ): Promise<Project> {
-  await queueForHosts(unfiltered(tx));
+  await queueForHosts(unfiltered(tx), viewer.userId);
   const { slug, isReleased } = await pickSlug(unfiltered(tx), project.name, project.userId);
   if (isReleased) requireRecentSignIn?.(viewer, REUSE_SLUG);
   return tx.project.update({ where: sameRow(project), data: { slug } });

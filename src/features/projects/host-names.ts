@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { ADVISORY_LOCKS } from '../../database/advisory-locks.ts';
 import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import type { Transaction } from '../../database/client.ts';
+import { lockAdvisory } from '../../database/locks.ts';
 import { executeWithPrisma, runWithPrisma, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 
@@ -24,8 +25,12 @@ type ReservedField = 'gatewayHost' | 'slug';
  * Take this lock before locks on host names and on projects that others can see. From then on, the transaction waits for
  * each other lock only briefly, because all accounts wait for it: someone could hold a project's lock for seconds, for
  * example, by deleting a large project.
+ *
+ * @param accountId who makes the change. Only one of their transactions is in the queue at a time, so that the others don't
+ *   wait briefly for each of them.
  */
-export async function queueForHosts(tx: Transaction): Promise<void> {
+export async function queueForHosts(tx: Transaction, accountId?: string): Promise<void> {
+  if (accountId !== undefined) await lockAdvisory(tx, ADVISORY_LOCKS.hostsOfAccount, accountId);
   await runWithPrisma(tx, QUEUE(ADVISORY_LOCKS.hosts));
 }
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { rememberVisible, requireId, visibleProject, visibleProjects } from '../../auth/access.ts';
+import { lockVisible } from '../../auth/lock-visible.ts';
 import { VALUE_PERMISSIONS } from '../../auth/permissions.ts';
 import type { RequireRecentSignIn } from '../../auth/recent-sign-in.ts';
 import { requirePermission } from '../../auth/require-permission.ts';
@@ -13,7 +14,6 @@ import type { ProjectAllow } from '../../config/project-allow.ts';
 import { COUNT_AT_MOST, exactCount } from '../../database/count-limit.ts';
 import { createdBetween, type Period } from '../../database/created-between.ts';
 import { isUniqueViolation } from '../../database/errors.ts';
-import { lockForNoKeyUpdate } from '../../database/locks.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
 import { AppError, notFound } from '../../errors.ts';
@@ -119,7 +119,7 @@ export function createProjectService(options: {
       const data = { id, userId: viewer.userId, ...values, ...headers, ...hosts };
       const project = await db.prisma
         .$transaction(async (tx) => {
-          if (gatewayHost || gatewayDomain) await queueForHosts(unfiltered(tx));
+          if (gatewayHost || gatewayDomain) await queueForHosts(unfiltered(tx), viewer.userId);
           const picked = gatewayDomain ? await pickSlug(unfiltered(tx), data.name, viewer.userId) : undefined;
           // Otherwise, a new project with another wallet could take over a domain that buyers still use.
           if (picked?.isReleased) requireRecentSignIn?.(viewer, REUSE_SLUG);
@@ -148,9 +148,9 @@ export function createProjectService(options: {
       let isMoved = false;
       const project = await db.prisma
         .$transaction(async (tx) => {
-          if (gatewayHost || data.slug) await queueForHosts(unfiltered(tx));
+          if (gatewayHost || data.slug) await queueForHosts(unfiltered(tx), viewer.userId);
           // If two changes are concurrent, each must record the values it actually replaced.
-          await lockForNoKeyUpdate(tx, 'project', id);
+          await lockVisible(tx, viewer, 'project', id);
           const before = await tx.project.findFirst({ where });
           if (!before) throw notFound();
           const networks = names && networkRules.idsOf(names, before);

@@ -1,13 +1,13 @@
 import { changesBetween } from '../../audit/diff.ts';
 import { recordAudit } from '../../audit/record.ts';
 import { visibleItem, visibleProjectId } from '../../auth/access.ts';
+import { lockVisible } from '../../auth/lock-visible.ts';
 import { requireCredentials } from '../../auth/require-permission.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
 import type { ProjectAllow } from '../../config/project-allow.ts';
-import { lockForNoKeyUpdate, lockForUpdate } from '../../database/locks.ts';
 import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
@@ -148,7 +148,7 @@ export function createWebhookService(options: {
       const given = { headers, authentication, clientCertificate, certificateAuthority };
       const { webhook, pause, isReordered } = await db.prisma.$transaction(async (tx) => {
         // If two changes are concurrent, each must record the values it actually replaced.
-        await lockForNoKeyUpdate(tx, 'webhook', id);
+        await lockVisible(tx, viewer, 'webhook-values', id);
         const before = await tx.webhook.findFirst({ where });
         if (!before) throw notFound();
         const url = values.url && urlToStore('url', values.url, before.url);
@@ -215,7 +215,7 @@ export function createWebhookService(options: {
       const { overlapHours } = parseInput(overlapInput, input);
       const secret = newWebhookSecret();
       const webhook = await db.prisma.$transaction(async (tx) => {
-        await lockForUpdate(tx, 'webhook', id);
+        await lockVisible(tx, viewer, 'webhook', id);
         const current = await tx.webhook.findFirst({ where });
         if (!current) throw notFound();
         const place = { table: 'Webhook', rowId: id, projectId: current.projectId };

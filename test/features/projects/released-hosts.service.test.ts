@@ -6,6 +6,7 @@ import { queueForHosts } from '../../../src/features/projects/host-names.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { createProject, GOOD, type Resource, WALLET } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
+import { waitingStatements } from '../../support/waiting-statements.ts';
 
 const STRANGERS_WALLET = '0x1F98431c8aD98523631AE4a59f267346ea31F984';
 
@@ -141,16 +142,23 @@ describe('concurrent releases and claims of host names', () => {
       const [after] = await read();
       return [before!.timeout, after!.timeout];
     });
-    await db.close();
     expect(timeouts).toEqual(['10s', '1s']);
-    // Someone holds the lock of a project. The others wait for neither of the two.
+    // Someone holds the lock of a project, and several changes wait for it. The others wait for at most one of them.
     const shop = await createProject(mallory);
     await sql.query('BEGIN');
     await sql.query('SELECT FROM "Project" WHERE "id" = $1 FOR UPDATE', [shop.id]);
-    const change = mallory.rest('PATCH', shop.base, { gatewayHost: host });
+    let ended = 0;
+    const changes = [1, 2].map(async () => {
+      const { status } = await mallory.rest('PATCH', shop.base, { gatewayHost: host });
+      ended += 1;
+      return status;
+    });
+    await expect.poll(() => waitingStatements(db.pool)).toBe(2);
     expect((await createProject(alice, { gatewayHost: `other.${host}` })).gatewayHost).toBe(`other.${host}`);
-    expect((await change).status).toBe(503);
+    expect(ended).toBeLessThan(2);
+    expect(await Promise.all(changes)).toEqual([503, 503]);
     await sql.query('ROLLBACK');
+    await db.close();
   });
 
   test('a claim that waits for a release to commit is then rejected', async () => {

@@ -27,7 +27,7 @@ export function createBuyerRuleService({ db, bus }: { db: TenantDatabase; bus: B
     const where = visibleProject(viewer, projectId);
     const rules = await db.prisma.$transaction(async (tx) => {
       // The gateway's list is the result of all changes, so concurrent ones must not undo each other.
-      const project = await lockProject(tx, where, projectId);
+      const project = await lockProject(tx, where, projectId, viewer);
       const ofProject = belongingTo(project, { projectId });
       const stored = await tx.buyerRules.findFirst({ where: ofProject });
       const before = stored ?? NO_RULES;

@@ -38,7 +38,7 @@ export function createUpstreamSecretService(options: {
       const where = visibleProject(viewer, projectId);
       const { overlapHours } = parseInput(overlapInput, input);
       const project = await db.prisma.$transaction(async (tx) => {
-        const before = await lockProject(tx, where, projectId);
+        const before = await lockProject(tx, where, projectId, viewer);
         await recordAudit(tx, viewer, {
           action: 'project.upstream_secret_rotated',
           projectId,
