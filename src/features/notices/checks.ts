@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { sharedNow } from '../../clock.ts';
 import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { listConnectors } from '../../connectors/types/registry.ts';
 import { firstKeptAt } from '../../database/partitions.ts';
@@ -108,7 +109,7 @@ export function createNoticeChecks(options: {
   definitions?: readonly ConnectorDefinition[];
   now?: () => number;
 }) {
-  const { retentionDays, log, definitions = listConnectors(), now = Date.now } = options;
+  const { retentionDays, log, definitions = listConnectors(), now = sharedNow } = options;
 
   return async function checkNotices(pool: pg.Pool): Promise<void> {
     for (const [type, check] of Object.entries(CHECKS)) {

@@ -1,5 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MOVE_ENTRIES } from '../../../src/audit/move.ts';
+import { runStatement } from '../../../src/database/statement.ts';
+import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts';
 import { sweepTransfers } from '../../../src/features/members/transfers/sweep.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -181,6 +184,12 @@ describe('an offered project', () => {
       return rows[0].count;
     };
     expect([await countOf(owner), await countOf(bob)]).toEqual([102, 5001]);
+    // If the project is deleted while its log moves, the rest stays where someone can read it.
+    await sql.query('BEGIN');
+    await sql.query(`UPDATE "Project" SET "userId" = $1 WHERE "id" = $2`, [DELETED_USER_ID, id]);
+    const { rowCount } = await runStatement(sql, MOVE_ENTRIES(id, await userIdOf(owner), 100));
+    await sql.query('ROLLBACK');
+    expect(rowCount).toBe(0);
     await sweepTransfers(sql);
     expect([await countOf(owner), await countOf(bob)]).toEqual([0, 5103]);
   });

@@ -16,7 +16,7 @@ const END_EXPIRED = statement(
 /** Long enough to move any log, even if no worker runs for days. */
 const FIND_ACCEPTED = statement(
   'transfer-find-accepted',
-  `SELECT t."projectId", t."offeredById" FROM "ProjectTransfer" t JOIN "Project" p ON p."id" = t."projectId"
+  `SELECT DISTINCT t."projectId", t."offeredById" FROM "ProjectTransfer" t JOIN "Project" p ON p."id" = t."projectId"
    WHERE t."status" = 'ACCEPTED' AND t."endedAt" > now() - interval '7 days'
      AND p."userId" NOT IN ('${DELETED_USER_ID}', t."offeredById")`,
 );
