@@ -118,7 +118,7 @@ describe('the service receives secrets', () => {
     'in the config of %s: in the first request, a retry, a change, and the wrong places',
     async (type) => {
       const core = plant(`${type}: the first secret`);
-      const config = sampleConfig(type, 'all', core) as Record<string, unknown>;
+      const config = sampleConfig(type, 'entered', core) as Record<string, unknown>;
       const body = { type, config, eventTypes: ['*'] };
       const headers = { 'idempotency-key': `create-${type}` };
       const first = await stage.user.rest<{ id: string }>('POST', `${stage.base}/connectors`, body, headers);
@@ -137,15 +137,17 @@ describe('the service receives secrets', () => {
         type: type.toUpperCase().replace('-', '_'),
         eventTypes: ['PAYMENT_FAILED', 'CUSTOMER_MILESTONE', 'REVENUE_DAILY_SUMMARY'],
       };
-      const second = await callGraphQL(CREATE, { input: { ...input, config: sampleConfig(type, 'all', overGraphQL) } });
+      const second = await callGraphQL(CREATE, {
+        input: { ...input, config: sampleConfig(type, 'entered', overGraphQL) },
+      });
       expect(second.errors).toBeUndefined();
       await stage.user.rest('DELETE', `${stage.base}/connectors/${second.data!.createConnector!.connector.id}`);
 
       const replaced = plant(`${type}: the secret after a change`);
       stage.vendors.accept(replaced);
-      const changed = await stage.patch(id, { config: sampleConfig(type, 'all', replaced) });
+      const changed = await stage.patch(id, { config: sampleConfig(type, 'entered', replaced) });
       expect(changed.status).toBe(200);
-      made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'all', replaced));
+      made.at(-1)!.secrets = secretsOf(getConnector(type), sampleConfig(type, 'entered', replaced));
 
       // Puts secrets in the wrong places.
       const wrong = `${plant(`${type}: in the wrong place`)} "\\`;

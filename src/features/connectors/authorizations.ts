@@ -121,7 +121,11 @@ export function createConnectorAuthorizations(options: {
       const current = await findCurrent(viewer, project.id, values);
       const { definition, grant, app } = requireConnectable(values.type);
       // Report invalid input before the seller leaves for the vendor's page.
-      const config = parseConfig(definition, granted(definition, whole(values, current), 'pending'), egressAllow);
+      const config = parseConfig(
+        definition,
+        { ...withoutCredentials(definition, whole(values, current)), grant: 'pending' },
+        egressAllow,
+      );
 
       const authorizationUrl = grant.authorizationUrl(config);
       const state = secret();
@@ -172,13 +176,14 @@ export function createConnectorAuthorizations(options: {
       if (grant.authorizationUrl(known) !== authorizationUrl) throw invalidField('/state', OVER);
       const request = grant.buildExchange(known, { app, code, verifier, redirectUri });
       const refreshToken = await exchange(connectable, request, known);
+      const granted = { ...subscription, grant: refreshToken };
       if (!current) {
-        const connected = granted(definition, known, refreshToken);
-        return connectors.create(viewer, row.projectId, { type, ...subscription, config: connected });
+        const entered = withoutCredentials(definition, known);
+        return connectors.create(viewer, row.projectId, { type, ...granted, config: entered });
       }
       const replaced = Object.fromEntries(otherCredentials(definition).map((name) => [name, null]));
-      const changes = { ...replaced, ...granted(definition, config, refreshToken) };
-      return connectors.update(viewer, current.id, { ...subscription, config: changes }, row.projectId);
+      const changes = { ...replaced, ...withoutCredentials(definition, config) };
+      return connectors.update(viewer, current.id, { ...granted, config: changes }, row.projectId);
     },
   };
 
@@ -218,11 +223,6 @@ export function createConnectorAuthorizations(options: {
 /** The credential fields that a grant replaces. */
 function otherCredentials({ credential }: ConnectorDefinition): string[] {
   return ['accessToken', ...credential!.fields].filter((name) => name !== 'grant');
-}
-
-/** Replaces all credentials in a config with a grant. */
-function granted(definition: ConnectorDefinition, config: ConnectorConfig, grant: string): ConnectorConfig {
-  return { ...withoutCredentials(definition, config), grant };
 }
 
 function withoutCredentials(definition: ConnectorDefinition, config: ConnectorConfig): ConnectorConfig {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../../audit/record.ts';
 import { visibleItem, visibleProjectId } from '../../auth/access.ts';
+import { lockVisible } from '../../auth/lock-visible.ts';
 import { requireCredentials } from '../../auth/require-permission.ts';
 import { requireProject, rethrowProjectGone } from '../../auth/require-project.ts';
 import type { Viewer } from '../../auth/viewer.ts';
@@ -10,7 +11,6 @@ import type { ConnectorDefinition, ConnectorType } from '../../connectors/defini
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import { distinct } from '../../database/distinct.ts';
-import { lockForUpdate } from '../../database/locks.ts';
 import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
@@ -43,8 +43,11 @@ import { requireSameType, withoutNulls } from './typed-config.ts';
 
 const PAGES = pageStatements('connectors', 'Connector');
 
-/** `typeOfConfig` is the type that a typed config is for. It must be the connector's type. */
-type ConfigInput = { config?: unknown; typeOfConfig?: ConnectorType };
+/**
+ * `typeOfConfig` is the type that a typed config is for. It must be the connector's type. `grant` comes from an account
+ * that was connected, so it isn't part of what a caller enters.
+ */
+type ConfigInput = { config?: unknown; typeOfConfig?: ConnectorType; grant?: string };
 export type CreateConnectorInput = SubscriptionInput & ConfigInput & { type: ConnectorType };
 export type UpdateConnectorInput = Nullable<SubscriptionInput & SwitchInput> & ConfigInput;
 type ConnectorFilter = DestinationFilter & { types?: readonly ConnectorType[] | null };
@@ -115,7 +118,7 @@ export function createConnectorService(options: {
     async create(
       viewer: Viewer,
       projectId: string,
-      { typeOfConfig, ...input }: CreateConnectorInput,
+      { typeOfConfig, grant, ...input }: CreateConnectorInput,
     ): Promise<Connector> {
       const project = await requireProject(db.prisma, viewer, projectId);
       const { type, config: given, ...values } = parseInput(connectorInput, input);
@@ -123,7 +126,8 @@ export function createConnectorService(options: {
       // Typed clients send null for fields that aren't set.
       const config = typeOfConfig ? withoutNulls(given) : given;
       const definition = getConnector(type);
-      const checked = parseConfig(definition, config, egressAllow);
+      const checked = parseConfig(definition, { ...config, ...(grant !== undefined && { grant }) }, egressAllow);
+      requireSameGrant(checked, grant);
       requireSupportedEventType(definition, values.eventTypes);
       const id = newId('Connector');
       const creation = db.prisma.$transaction(async (tx) => {
@@ -146,13 +150,14 @@ export function createConnectorService(options: {
     async update(
       viewer: Viewer,
       id: string,
-      { typeOfConfig, ...input }: UpdateConnectorInput,
+      { typeOfConfig, grant, ...input }: UpdateConnectorInput,
       projectId?: string | null,
     ): Promise<Connector> {
       const where = visibleItem(viewer, 'Connector', id, projectId);
-      const { config: changes, isPaused, ...values } = parseInput(connectorChanges, input);
+      const { config: given, isPaused, ...values } = parseInput(connectorChanges, input);
+      const changes = grant === undefined ? given : { ...given, grant };
       const { connector, pause } = await db.prisma.$transaction(async (tx) => {
-        await lockForUpdate(tx, 'connector', id);
+        await lockVisible(tx, viewer, 'connector', id);
         const current = await tx.connector.findFirst({ where });
         if (!current) throw notFound();
         requireSameType(current.type, typeOfConfig);
@@ -161,6 +166,7 @@ export function createConnectorService(options: {
         const shown = current.config as ConnectorConfig;
         const before = changes && open(current);
         const after = before && changeConfig(definition, { stored: before, shown }, changes, egressAllow);
+        if (after) requireSameGrant(after, grant ?? before.grant);
         if (after && !isDeepStrictEqual(after, before)) requireCredentials(viewer, current.projectId, '`config`');
         if (values.isActive && !after) requireSecrets(definition, open(current));
         const isNewCredential = before && after && changesCredential(definition, before, after);
@@ -248,6 +254,12 @@ function matching({ types, ...filter }: ConnectorFilter) {
 }
 
 const targetOf = ({ id, projectId }: Connector) => ({ projectId, targetId: id });
+
+/** Otherwise, anyone could have the operator's OAuth app send made-up refresh tokens to its vendor. */
+function requireSameGrant(config: ConnectorConfig, grant: unknown): void {
+  if (config.grant === undefined || config.grant === grant) return;
+  throw invalidField('/config/grant', 'Can’t be entered. Connect the account instead.');
+}
 
 function requireSupportedEventType(definition: ConnectorDefinition, eventTypes: readonly string[]): void {
   const selected = expandEventTypes(eventTypes);

@@ -101,11 +101,11 @@ const ADDRESSES = CONNECTOR_TYPES.flatMap((type) =>
 test.each(ADDRESSES)(
   'a connector of type %s can change its %s only if the request includes all its secrets',
   async (type, name) => {
-    const connector = await stage.connect(type, { config: sampleConfig(type, 'all') });
+    const connector = await stage.connect(type, { config: sampleConfig(type, 'entered') });
     await stage.patch(connector.id, { isActive: false });
     const home = sampleConfig(type, 'required')[name] ?? null;
-    const secrets = secretsOf(type).filter((secret) => secret !== name);
-    const full = sampleConfig(type, 'all', stage.newMark());
+    const full = sampleConfig(type, 'entered', stage.newMark());
+    const secrets = secretsOf(type).filter((secret) => secret !== name && secret in full);
     // Samples use the other host, so first go back to the default.
     expect((await change(connector.id, { ...pick(full, secrets), [name]: home })).status).toBe(200);
     const shown = (await stage.connector(connector.id)).config;

@@ -166,10 +166,15 @@ const SAMPLE_CONFIGS: Record<ConnectorType, (mark: string) => SampleConfig> = {
   }),
 };
 
-/** Returns a type's config with only its required fields, or with all fields. */
-export function sampleConfig(type: ConnectorType, fields: 'required' | 'all' = 'required', mark = MARK) {
+/**
+ * Returns a type's config with only its required fields, with all fields, or with all that a seller can enter. The grant
+ * of a connected account can't be entered.
+ */
+export function sampleConfig(type: ConnectorType, fields: 'required' | 'entered' | 'all' = 'required', mark = MARK) {
   const { required, optional } = SAMPLE_CONFIGS[type](mark);
-  return fields === 'all' ? { ...required, ...optional } : required;
+  if (fields === 'required') return required;
+  const { grant, ...entered } = { ...required, ...optional };
+  return fields === 'all' && grant !== undefined ? { ...entered, grant } : entered;
 }
 
 /** A different value for each field that determines where a connector sends events. */

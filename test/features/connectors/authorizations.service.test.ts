@@ -200,13 +200,30 @@ describe('an authorization', () => {
   test('can’t be finished at another server, to which the connector was changed in the meantime', async () => {
     const { id } = await connect(inputOf('salesforce'));
     const returned = consent.agree(await start(inputOf('salesforce', { connectorId: id, config: {} })));
-    const moved = { instanceUrl: 'https://other.my.salesforce.com/', grant: 'grant-0123456789' };
+    const moved = { instanceUrl: 'https://other.my.salesforce.com/', grant: null, accessToken: 'own-token-0123456789' };
     expect((await stage.patch(id, { config: moved })).status).toBe(200);
     const { issued } = consent;
     const before = issued.length;
     const over = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
     expect(fieldErrors(await finish(returned))).toEqual(over);
     expect(issued).toHaveLength(before);
+  });
+
+  test('is the only way to set a connector’s grant, which would be sent with the operator’s secret', async () => {
+    const { tenantId } = configOf('xero');
+    const entered = { tenantId, grant: 'made-up-0123456789' };
+    const error = { code: 'VALIDATION_FAILED', errors: [{ pointer: '/config/grant', message: expect.any(String) }] };
+    const body = { type: 'xero', eventTypes: ['*'], config: entered };
+    expect((await stage.user.rest('POST', `${stage.base}/connectors`, body)).body).toMatchObject(error);
+    const { id, config } = await connect(inputOf('xero'));
+    expect((await stage.patch(id, { config: { grant: entered.grant } })).body).toMatchObject(error);
+    const input = { id, typedConfig: { xero: { tenantId: String(tenantId), grant: entered.grant } } };
+    const { errors } = await stage.user.graphql(
+      'mutation ($input: UpdateConnectorInput!) { updateConnector(input: $input) { connector { id } } }',
+      { input },
+    );
+    expect(errors?.[0]?.extensions.errors).toMatchObject([{ pointer: '/typedConfig/xero/grant' }]);
+    expect((await stage.connector(id)).config).toEqual(config);
   });
 
   test('reports mistakes in the config before the user leaves', async () => {

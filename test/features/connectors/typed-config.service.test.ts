@@ -61,7 +61,7 @@ const listOf = (value: unknown) => (typeof value === 'string' ? value.split(', '
 function typedSample(type: ConnectorType): Config {
   const fields = (schema.getType(`${typeName(type)}Input`) as GraphQLInputObjectType).getFields();
   return Object.fromEntries(
-    Object.entries(sampleConfig(type, 'all')).map(([name, value]) => [
+    Object.entries(sampleConfig(type, 'entered')).map(([name, value]) => [
       name,
       isListType(getNullableType(fields[name]!.type)) ? listOf(value) : String(value),
     ]),
