@@ -3,8 +3,9 @@ import type { Logger } from 'pino';
 import { deleteWhere, deletionStatement } from '../database/batches.ts';
 import type { Database, Queryable } from '../database/client.ts';
 import { preparedStatement, runStatement } from '../database/statement.ts';
+import { createLru } from '../lru.ts';
 import { createFairQueue } from './fair-queue.ts';
-import { createGcraTable, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
+import { createGcraTable, type GcraParameters, gcraParameters, gcraResult, type RateLimitResult } from './gcra.ts';
 
 export type RateLimiter = {
   /**
@@ -30,6 +31,8 @@ export type RateLimiter = {
 const WINDOW_SECONDS = 60;
 const DEFAULT_MAX_KEYS = 100_000;
 const CONNECTIONS_PER_KEY = 2;
+/** Above this number, the oldest refusals are forgotten, and the database is asked again. */
+const MAX_REFUSED = 50_000;
 
 /**
  * Counts only this process's requests, which is enough if there is no other process. `now` returns the time of a
@@ -68,10 +71,20 @@ export function openRateLimiter({
 
 /**
  * Counts the requests of all processes in the database, based on its clock. A single statement decides and counts. If
- * the database fails, `fallback` decides.
+ * the database fails, `fallback` decides. `now` returns the time of a monotonic clock, in milliseconds.
  */
-export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger; fallback: RateLimiter }): RateLimiter {
-  const { pool, log, fallback } = options;
+export function createPostgresRateLimiter(options: {
+  pool: pg.Pool;
+  log: Logger;
+  fallback: RateLimiter;
+  now?: () => number;
+}): RateLimiter {
+  const { pool, log, fallback, now = () => performance.now() } = options;
+  /**
+   * The theoretical arrival times of keys that were refused, in microseconds on `now`. Until a request could be allowed
+   * again, a flood is refused without asking the database.
+   */
+  const arrivals = createLru<number>(MAX_REFUSED);
   // A key's statements wait for its row anyway. Without a queue, they could wait with all of the connections.
   const turns = createFairQueue({ perAccount: CONNECTIONS_PER_KEY, perProcess: Infinity });
   let isFailing = false;
@@ -93,30 +106,47 @@ export function createPostgresRateLimiter(options: { pool: pg.Pool; log: Logger;
     }
   }
 
+  /** Arrival times never move back, except in `giveBack`, so what was refused is refused until enough time has passed. */
+  function knownRefusal(key: string, parameters: GcraParameters): RateLimitResult | undefined {
+    const ahead = (arrivals.get(key) ?? 0) - now() * 1000;
+    if (ahead <= 0) return void arrivals.delete(key);
+    const isRefused = ahead + parameters.costMicroseconds > parameters.burstMicroseconds;
+    return isRefused ? gcraResult(parameters, false, ahead) : undefined;
+  }
+
   async function takeInDatabase(key: string, limitPerMinute: number, cost: number): Promise<RateLimitResult> {
     const parameters = gcraParameters(limitPerMinute, cost);
+    const known = knownRefusal(key, parameters);
+    if (known) return known;
     const taken = await runStatement<{ ahead: number }>(
       pool,
       TAKE_SQL(key, parameters.costMicroseconds, parameters.burstMicroseconds),
     );
     if (taken.rows[0]) return gcraResult(parameters, true, taken.rows[0].ahead);
+    // The database reads its clock later than this, so the arrival time here is never too late.
+    const askedAt = now();
     const refused = await runStatement<{ ahead: number }>(pool, READ_SQL(key));
     // A sweep may have removed the row in the meantime.
-    return gcraResult(parameters, false, refused.rows[0]?.ahead ?? 0);
+    const ahead = refused.rows[0]?.ahead ?? 0;
+    arrivals.set(key, askedAt * 1000 + ahead);
+    return gcraResult(parameters, false, ahead);
   }
 
   async function recordInDatabase(key: string, limitPerMinute: number): Promise<RateLimitResult> {
     const parameters = gcraParameters(limitPerMinute, 1);
+    const askedAt = now();
     const { rows } = await runStatement<{ ahead: number }>(
       pool,
       RECORD_SQL(key, parameters.costMicroseconds, parameters.maxAheadMicroseconds),
     );
     const { ahead } = rows[0]!;
+    if (arrivals.has(key)) arrivals.set(key, askedAt * 1000 + ahead);
     return gcraResult(parameters, ahead <= parameters.burstMicroseconds, ahead);
   }
 
   async function giveBack(key: string, limitPerMinute: number): Promise<void> {
     const { costMicroseconds } = gcraParameters(limitPerMinute, 1);
+    arrivals.delete(key);
     try {
       await turns.run(key, () => runStatement(pool, GIVE_BACK_SQL(key, costMicroseconds)));
     } catch (error) {

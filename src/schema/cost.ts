@@ -21,6 +21,8 @@ export const CUSTOMER_STATISTIC_COST = 50;
 export const costOfKilobytes = (kilobytes: number) => ({ field: kilobytes, multiplier: 1 });
 /** The cost of a field with up to 2 KB of text. */
 export const LONG_TEXT = { complexity: costOfKilobytes(2) } as const;
+/** The cost of a field with certificates, which have up to 16 KB. */
+export const CERTIFICATES = { complexity: costOfKilobytes(16) } as const;
 /** Most JSON values are smaller than this. Fields with larger values declare their own cost. */
 const JSON_KILOBYTES = 4;
 

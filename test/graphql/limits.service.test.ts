@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { MAX_COST } from '../../src/schema/cost.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { createProject } from '../support/resources.ts';
@@ -174,6 +175,21 @@ describe('a typical document', () => {
     }
     // Each of the other 90 customers has one field.
     expect((await costOf(revenue, { ...day, first: 100 })) - (await costOf(revenue, day))).toBe(9);
+  });
+
+  test('costs more with certificates, which can be long, and with events about a resource, which are searched for', async () => {
+    const { id } = await createProject(alice);
+    const costOf = async (selection: string) => {
+      const { errors, extensions } = await alice.graphql(`{ project(id: "${id}") { ${selection} } }`);
+      expect(errors).toBeUndefined();
+      return (extensions as { cost: { requested: number } }).cost.requested;
+    };
+    const webhooks = (field: string) => costOf(`webhooks(first: 1) { nodes { id ${field} } }`);
+    expect((await webhooks('certificateAuthority')) - (await webhooks(''))).toBe(16);
+    expect((await webhooks('clientCertificate { certificate expiresAt }')) - (await webhooks(''))).toBe(18);
+    const about = `first: 1, filter: { resourceId: "${newId('Endpoint')}" }`;
+    const events = (page: string) => costOf(`events(${page}) { nodes { id } }`);
+    expect((await events(about)) - (await events('first: 1'))).toBe(25);
   });
 
   test('can be a full introspection query', async () => {

@@ -39,11 +39,14 @@ async function pass(key: string, seconds: number, sql: Pick<pg.Pool, 'query'> = 
 }
 
 /** Runs a test with a limiter in one transaction, for which the database's clock stands still. */
-async function withoutTime(run: (limiter: RateLimiter, sql: pg.PoolClient) => Promise<void>): Promise<void> {
+async function withoutTime(
+  now: () => number,
+  run: (limiter: RateLimiter, sql: pg.PoolClient) => Promise<void>,
+): Promise<void> {
   const client = await nodes[0]!.pool.connect();
   try {
     await client.query('BEGIN');
-    await run(createPostgresRateLimiter({ pool: client as unknown as pg.Pool, log, fallback }), client);
+    await run(createPostgresRateLimiter({ pool: client as unknown as pg.Pool, log, fallback, now }), client);
   } finally {
     await client.query('ROLLBACK');
     client.release();
@@ -63,53 +66,94 @@ describe('rate limits in the database', () => {
     for (const { allowed, retryAfterSeconds } of results) expect(retryAfterSeconds).toBe(allowed ? 0 : 1);
   });
 
-  test('have the same results as rate limits in memory', () =>
-    withoutTime(async (limiter, sql) => {
-      let time = 0;
-      const memory = createMemoryRateLimiter({ now: () => time });
-      for (const limit of [1, 2, 3]) {
-        for (const [seconds, cost] of [
-          [0, 1],
-          [0, 2],
-          [25, 1],
-          [0, 1],
-          [0, 0],
-          [61, 3],
-          [10, 1],
-          [50, 1],
-        ] as const) {
-          await pass(`same-${limit}`, seconds, sql);
-          time += seconds * 1000;
-          const stored = await limiter.take(`same-${limit}`, limit, cost);
-          expect(stored).toEqual(await memory.take(`same-${limit}`, limit, cost));
-        }
-      }
-    }));
-
-  test('record failures with the same results as in memory, and make an address wait for at most a minute', () =>
-    withoutTime(async (limiter, sql) => {
-      let time = 0;
-      const memory = createMemoryRateLimiter({ now: () => time });
-      for (const limit of [1, 2, 3]) {
-        for (const [seconds, records] of [
-          [0, 1],
-          [0, limit - 1],
-          [0, 1],
-          [0, 100],
-          [61, 0],
-        ] as const) {
-          const key = `recorded-${limit}`;
-          await pass(key, seconds, sql);
-          time += seconds * 1000;
-          for (let index = 0; index < records; index++) {
-            const recorded = await limiter.record(key, limit);
-            expect(recorded).toEqual(await memory.record(key, limit));
-            expect(recorded.retryAfterSeconds).toBeLessThanOrEqual(60);
+  test('have the same results as rate limits in memory', () => {
+    let time = 0;
+    return withoutTime(
+      () => time,
+      async (limiter, sql) => {
+        const memory = createMemoryRateLimiter({ now: () => time });
+        for (const limit of [1, 2, 3]) {
+          for (const [seconds, cost] of [
+            [0, 1],
+            [0, 2],
+            [25, 1],
+            [0, 1],
+            [0, 0],
+            [61, 3],
+            [10, 1],
+            [50, 1],
+          ] as const) {
+            await pass(`same-${limit}`, seconds, sql);
+            time += seconds * 1000;
+            const stored = await limiter.take(`same-${limit}`, limit, cost);
+            expect(stored).toEqual(await memory.take(`same-${limit}`, limit, cost));
           }
-          expect(await limiter.take(key, limit)).toEqual(await memory.take(key, limit));
         }
-      }
-    }));
+      },
+    );
+  });
+
+  test('record failures with the same results as in memory, and make an address wait for at most a minute', () => {
+    let time = 0;
+    return withoutTime(
+      () => time,
+      async (limiter, sql) => {
+        const memory = createMemoryRateLimiter({ now: () => time });
+        for (const limit of [1, 2, 3]) {
+          for (const [seconds, records] of [
+            [0, 1],
+            [0, limit - 1],
+            [0, 1],
+            [0, 100],
+            [61, 0],
+          ] as const) {
+            const key = `recorded-${limit}`;
+            await pass(key, seconds, sql);
+            time += seconds * 1000;
+            for (let index = 0; index < records; index++) {
+              const recorded = await limiter.record(key, limit);
+              expect(recorded).toEqual(await memory.record(key, limit));
+              expect(recorded.retryAfterSeconds).toBeLessThanOrEqual(60);
+            }
+            expect(await limiter.take(key, limit)).toEqual(await memory.take(key, limit));
+          }
+        }
+      },
+    );
+  });
+
+  test('refuse a flood without asking the database, until another request could be allowed', async () => {
+    let [time, statements] = [0, 0];
+    await withoutTime(
+      () => time,
+      async (_limiter, sql) => {
+        const query = (...values: Parameters<typeof sql.query>) => {
+          statements += 1;
+          return sql.query(...values);
+        };
+        const limiter = createPostgresRateLimiter({
+          pool: { query } as unknown as pg.Pool,
+          log,
+          fallback,
+          now: () => time,
+        });
+        await limiter.take('refused', 60, 60);
+        const refused = await limiter.take('refused', 60);
+        expect(refused).toMatchObject({ allowed: false, remaining: 0, retryAfterSeconds: 1 });
+        const before = statements;
+        for (let index = 0; index < 100; index++) expect(await limiter.take('refused', 60)).toEqual(refused);
+        expect(statements).toBe(before);
+
+        expect(await limiter.take('other', 60)).toMatchObject({ allowed: true });
+        await limiter.giveBack('refused', 60);
+        expect(await limiter.take('refused', 60)).toMatchObject({ allowed: true });
+        expect(await limiter.take('refused', 60)).toMatchObject({ allowed: false });
+        await pass('refused', 1, sql);
+        time += 1_000;
+        expect(await limiter.take('refused', 60)).toMatchObject({ allowed: true });
+      },
+    );
+  });
 
   test.each([1, 7, 60, 300, 999, 1000, 7919])('allow the whole limit of %i at the same time', async (limit) => {
     const key = `burst-${limit}`;

@@ -3,6 +3,7 @@ import type { EventType } from '../../events/types.ts';
 import type { Event as EventRow } from '../../generated/prisma/client.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
+import { costOfField, STATISTIC_COST } from '../../schema/cost.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
 import { loadedRow } from '../../schema/loaded-row.ts';
 import { EventTypeEnum } from '../../schema/scalars.ts';
@@ -83,6 +84,11 @@ builder.objectFields(Project, (t) => ({
     {
       type: Event,
       description: 'The project’s events.',
+      complexity: (args, _pricing, field) => {
+        const { field: points, multiplier } = costOfField({ ...args }, field);
+        // Finding the events about a resource can read many others.
+        return { field: args.filter?.resourceId ? points + STATISTIC_COST : points, multiplier };
+      },
       args: {
         filter: t.arg({ type: EventFilter, description: 'Filters the events.' }),
         types: t.arg({ type: [EventTypeEnum], description: 'Former name of `filter.eventTypes`. Use that instead.' }),

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { RetrySchedule } from '../../generated/prisma/enums.ts';
 import { builder } from '../../schema/builder.ts';
-import { LONG_TEXT } from '../../schema/cost.ts';
+import { CERTIFICATES } from '../../schema/cost.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
 import { AUTHENTICATION_RULES, AUTHENTICATION_TYPES } from './credentials.ts';
 import { webhookHeaderRules } from './header-rules.ts';
@@ -109,11 +109,13 @@ export const WebhookClientCertificate = builder.objectRef<ClientCertificate>('We
   description: 'The certificate with which Tollgate identifies itself to a webhook’s server (mutual TLS).',
   fields: (t) => ({
     certificate: t.exposeString('certificate', {
-      ...LONG_TEXT,
+      ...CERTIFICATES,
       description: 'The certificate, and the certificates between it and its authority, in PEM format.',
     }),
     expiresAt: t.field({
       type: 'DateTime',
+      // Reads the certificate.
+      complexity: { field: 1, multiplier: 1 },
       description: 'When the certificate expires.',
       resolve: ({ certificate }) => new X509Certificate(certificate).validToDate,
     }),

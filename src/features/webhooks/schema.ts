@@ -1,7 +1,7 @@
 import { inVisibleProject } from '../../auth/access.ts';
 import { builder } from '../../schema/builder.ts';
 import { resolvePage } from '../../schema/connections.ts';
-import { LONG_TEXT } from '../../schema/cost.ts';
+import { CERTIFICATES, LONG_TEXT } from '../../schema/cost.ts';
 import { WebhookOrderingEnum } from '../../schema/scalars.ts';
 import { totalCountField } from '../../schema/total-count.ts';
 import { asDestination, DESTINATION_COLUMNS, destinationFields, FILTER_FIELD } from '../destinations/schema.ts';
@@ -77,7 +77,7 @@ export const Webhook = builder.prismaNode('Webhook', {
       resolve: (webhook) => shownCredentialsOf(webhook).tls?.clientCertificate ?? null,
     }),
     certificateAuthority: t.string({
-      ...LONG_TEXT,
+      ...CERTIFICATES,
       nullable: true,
       description:
         'The only authority that is trusted to certify the server, in PEM format; null if public authorities are trusted.',
