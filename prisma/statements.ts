@@ -1211,12 +1211,6 @@ export type StatementTypes = {
       "id": string;
     };
   };
-  "lock-connector": {
-    values: [string];
-    row: {
-      "found": number;
-    };
-  };
   "lock-endpoint": {
     values: [string];
     row: {
@@ -1247,14 +1241,74 @@ export type StatementTypes = {
       "found": number;
     };
   };
-  "lock-values-webhook": {
-    values: [string];
+  "lock-visible-connector-key": {
+    values: [string, string];
     row: {
       "found": number;
     };
   };
-  "lock-webhook": {
-    values: [string];
+  "lock-visible-connector-own": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-connector-shared": {
+    values: [string, List<string>];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-project-key": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-project-own": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-project-shared": {
+    values: [string, List<string>];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-key": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-own": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-shared": {
+    values: [string, List<string>];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-values-key": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-values-own": {
+    values: [string, string];
+    row: {
+      "found": number;
+    };
+  };
+  "lock-visible-webhook-values-shared": {
+    values: [string, List<string>];
     row: {
       "found": number;
     };
