@@ -369,8 +369,8 @@ function graphql(
 /** Selects a field with everything below it. Identifiers come from variables with the same names. */
 function call(field: GraphQLField<unknown, unknown>, slots: readonly Slot[]): string {
   const args = field.args.filter(({ name }) => slots.some((slot) => slot.name === name));
-  // All fields are selected for each project, so more projects would exceed the cost limit.
-  const size = field.name === 'projects' ? 3 : 6;
+  // All fields are selected for each item, so more of them would exceed the cost limit.
+  const size = field.name === 'projects' ? 3 : 5;
   const pages = field.args.some(({ name }) => name === 'first') ? [`first: ${size}`] : [];
   const texts = field.args.flatMap(({ name }) => {
     const text = TEXTS[`${field.name}.${name}`];
