@@ -84,6 +84,7 @@ export const FOLDERS: readonly (readonly [folder: string, what: string])[] = [
     'tiers, rate limits, and limits on what runs at the same time; `graphql/limits.ts` limits what documents may contain',
   ],
   ['log.ts', 'the logger'],
+  ['log-output.ts', 'writing the log to standard output, which may be on a full disk'],
   ['secrets', 'encryption at rest, key rotation, masking'],
   ['tracing', 'spans; the OpenTelemetry SDK is loaded only if a collector is configured'],
   ['database', 'client, migrations, partitions'],

@@ -18,6 +18,7 @@ import { trustProxies } from './http/client-address.ts';
 import { registerHealth } from './http/health.ts';
 import { urlOfAddress } from './http/listening.ts';
 import { createHttpServer } from './http/server.ts';
+import { lostLogLines } from './log.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { openHold } from './roles/hold.ts';
 import type { Overrides } from './roles/overrides.ts';
@@ -131,6 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const metrics = createMetrics({ pool: db.pool, log });
     onClose(metrics.close);
     metrics.watch('clockOffset', clock.offsetSeconds);
+    metrics.watch('lostLogLines', lostLogLines);
     const bus = await openBus({ url: db.directUrl, pool: db.pool, log });
     onClose(() => bus.close());
     const hold = await openHold({ db, bus, log });

@@ -1,5 +1,6 @@
 import pino, { type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { foldOutages } from './database/fold-outages.ts';
+import { type LogOutput, openLogOutput } from './log-output.ts';
 import { currentRequest, type RequestContext } from './request-context.ts';
 import { MASK } from './secrets/mask.ts';
 
@@ -22,16 +23,26 @@ const SECRET_FIELDS = [
   'requestUrl',
 ];
 
-const GATHER_MILLISECONDS = 50;
+const STANDARD_OUTPUT = 1;
 /** If the service takes this long to start, people need to see why. */
 const BUFFER_MILLISECONDS = 30_000;
+
+let standardOutput: LogOutput | undefined;
+
+/** How many lines this process couldn't write to standard output, for example, because the disk was full. */
+export const lostLogLines = (): number => standardOutput?.lostLines() ?? 0;
+
+function openStandardOutput(): LogOutput {
+  standardOutput ??= openLogOutput(STANDARD_OUTPUT);
+  return standardOutput;
+}
 
 /**
  * Structured logs: one JSON object per line, with the request ID and without credentials.
  *
  * @param destination gets the lines. Default: standard output.
  */
-export function createLog(level: string, destination: DestinationStream = openDestination()): Logger {
+export function createLog(level: string, destination: DestinationStream = openStandardOutput()): Logger {
   const options: LoggerOptions = {
     level,
     redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.headers.${name}`]), censor: MASK },
@@ -65,7 +76,7 @@ export async function openTextDestination(): Promise<DestinationStream & { relea
     singleLine: true,
   });
   // Synchronous, so that nothing is lost when the process exits. If nobody reads the log, the service keeps running.
-  const stdout = pino.destination({ dest: 1, sync: true });
+  const stdout = pino.destination({ dest: STANDARD_OUTPUT, sync: true });
   stdout.on('error', () => {});
   const print = (line: string) => stdout.write(toText(line) ?? '');
   let buffered: string[] | undefined = [];
@@ -92,32 +103,4 @@ export async function openTextDestination(): Promise<DestinationStream & { relea
  */
 export function requestLogOf(log: Logger): Logger {
   return log.child({}, { redact: [] });
-}
-
-/**
- * Writes to standard output with one system call for many lines, because a call per line would cost more than the line
- * itself. Pino's own buffer measures its entire contents again for every line. Any remaining lines are written when the
- * process exits.
- */
-function openDestination(): DestinationStream & { flushSync(): void } {
-  const stdout = pino.destination({ dest: 1, sync: false });
-  let lines: string[] = [];
-
-  function hand(): void {
-    if (lines.length > 0) stdout.write(lines.join(''));
-    lines = [];
-  }
-
-  function flushSync(): void {
-    hand();
-    stdout.flushSync();
-  }
-
-  process.once('exit', flushSync);
-  return {
-    flushSync,
-    write(line) {
-      if (lines.push(line) === 1) setTimeout(hand, GATHER_MILLISECONDS);
-    },
-  };
 }

@@ -1,11 +1,22 @@
-/** Logs a thousand lines in a row and then exits the way its argument specifies. */
-import { createLog } from '../src/log.ts';
+/** Logs a thousand lines in a row and then ends the way its argument specifies. */
+import { createLog, lostLogLines } from '../src/log.ts';
 
 const endings: Record<string, () => void> = {
   'by itself': () => {},
   'by process.exit': () => process.exit(0),
   'by an error': () => {
     throw new Error('that nobody handles');
+  },
+  'when its input ends': () => {
+    let number = 1_000;
+    const logging = setInterval(() => {
+      log.info({ number: ++number, token: 'hidden' }, 'line');
+      process.stderr.write(`lost ${lostLogLines()}\n`);
+    }, 5);
+    process.stdin.resume().once('end', () => {
+      clearInterval(logging);
+      process.once('exit', () => process.stderr.write(`logged ${number}, lost ${lostLogLines()}`));
+    });
   },
 };
 

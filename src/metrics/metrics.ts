@@ -17,6 +17,10 @@ const WATCHED = {
     name: 'tollgate_clock_offset_seconds',
     help: 'How far this machine’s clock is ahead of the database’s clock, or behind it if negative. The service works by the database’s clock. If it is more than 5 s for one process, synchronize its machine with NTP; if it is for all of them, check the database server.',
   },
+  lostLogLines: {
+    name: 'tollgate_log_lost_lines',
+    help: 'Log lines that this process could not write to standard output since its start. If this grows, the disk that holds the log is full, or nothing reads the log.',
+  },
   onHold: {
     name: 'tollgate_on_hold',
     help: '1 while this process sends nothing, because the database is a restored copy or an operator asked for it; otherwise 0. Deliveries, payments, and notices wait until someone runs `tollgate adopt`; see the log and /readyz.',
