@@ -19,8 +19,7 @@ export type LogOutput = DestinationStream & {
  * line itself. Any remaining lines are written when the process exits.
  *
  * Lines that can't be written, for example, because the disk is full, are lost, and the process continues. Once lines
- * can be written again, one of them says how many are missing. Pino's own destination would instead end the process
- * with an error, and before it exits, wait until the disk has space again.
+ * can be written again, one of them says how many are missing: docs/decisions/0075-log-output.md.
  *
  * @param fd an open file descriptor.
  */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { closeSync, createWriteStream, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MAIN } from '../../test/support/programs.ts';
@@ -22,6 +22,7 @@ export type ServiceProcess = Awaited<ReturnType<typeof startServiceProcess>>;
  * Starts one of the service's processes, and waits until it is ready.
  *
  * @param options.folder its data directory, which also contains its log, under `name`.
+ * @param options.logFolder contains its log instead. The process writes there on its own.
  * @param options.program by default, this version
  * @throws Error with its log if it ends before it is ready
  */
@@ -29,12 +30,15 @@ export async function startServiceProcess(options: {
   role: Role;
   name: string;
   folder: string;
+  logFolder?: string;
   env: Record<string, string>;
   program?: string;
 }) {
-  const { role, name, folder, env, program = MAIN } = options;
+  const { role, name, folder, logFolder, env, program = MAIN } = options;
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
+  const log = join(logFolder ?? folder, `${name}.log`);
+  const logFd = logFolder === undefined ? undefined : openSync(log, 'a');
   const child = spawn(process.execPath, [program], {
     env: {
       PATH: process.env.PATH,
@@ -49,13 +53,14 @@ export async function startServiceProcess(options: {
       TRUSTED_PROXIES: '127.0.0.1',
       ...env,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', logFd ?? 'pipe', logFd ?? 'pipe'],
   });
   running.add(child);
   child.once('exit', () => running.delete(child));
-  const log = join(folder, `${name}.log`);
-  const file = createWriteStream(log);
-  for (const stream of [child.stdout!, child.stderr!]) stream.pipe(file, { end: false });
+  if (logFd === undefined) {
+    const file = createWriteStream(log);
+    for (const stream of [child.stdout!, child.stderr!]) stream.pipe(file, { end: false });
+  } else closeSync(logFd);
   const isReady = () =>
     fetch(`${url}/readyz`).then(
       ({ ok }) => ok,
@@ -70,6 +75,8 @@ export async function startServiceProcess(options: {
     name,
     url,
     pid: child.pid!,
+    log,
+    isRunning: () => running.has(child),
     /** @throws Error if it doesn't exit cleanly, or has already ended */
     async stop(): Promise<void> {
       if (!running.has(child)) throw new Error(`${name} has ended. Its log is ${log}.`);

@@ -9,8 +9,10 @@ export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
  * A load balancer in front of the processes of both versions: it sends requests under `/gateway` to the gateways in
  * turn, and all others to the APIs in turn. Like any load balancer, it sends a request elsewhere if a process doesn't
  * accept the connection.
+ *
+ * @param options.onResponse is called for each response, with the name of the process and the status. 0: no response
  */
-export async function startBalancer() {
+export async function startBalancer({ onResponse }: { onResponse?: (name: string, status: number) => void } = {}) {
   let backends: readonly Backend[] = [];
   let turn = 0;
   const successes = new Map<string, number>();
@@ -21,6 +23,7 @@ export async function startBalancer() {
   const inFlightOf = (name: string): number => inFlight.get(name) ?? 0;
 
   function note({ name }: Backend, { statusCode = 0, headers }: IncomingMessage): void {
+    onResponse?.(name, statusCode);
     const isAllowed = statusCode < 500 || (statusCode === 503 && headers['retry-after'] !== undefined);
     const counts = isAllowed ? successes : faults;
     const key = isAllowed ? name : `${name}: ${statusCode}`;

@@ -48,7 +48,8 @@ async function writeWithin(pool: pg.Pool, waitMilliseconds: number): Promise<voi
     check.isGivenUp = true;
     check.client?.release(true);
     runStatement(pool, CANCEL(`%${check.id}%`)).catch(() => {});
-    timeout.reject(new Error(`The database hasn't confirmed a write within ${waitMilliseconds / 1000} seconds.`));
+    const message = `The database hasn't confirmed a write within ${waitMilliseconds / 1000} seconds.`;
+    timeout.reject(Object.assign(new Error(message), { code: 'ETIMEDOUT' }));
   }, waitMilliseconds);
   try {
     await Promise.race([writeAndTakeBack(pool, check), timeout.promise]);

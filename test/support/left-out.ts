@@ -39,6 +39,11 @@ export const REQUIREMENTS: readonly { files: RegExp; needs: string; how: string 
     how: 'Run the tests as root on Debian 12 (apt-get install patroni etcd-server haproxy pgbouncer postgresql).',
   },
   {
+    files: /^test\/chaos\/brownout\./,
+    needs: 'root, loop devices, and e2fsprogs',
+    how: 'Run the tests as root on Linux with loop devices (on Debian: apt-get install e2fsprogs).',
+  },
+  {
     files: /^test\/chaos\/upgrade\./,
     needs: 'the commit of the last release',
     how: 'Fetch the whole history (git fetch --unshallow).',
