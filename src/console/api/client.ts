@@ -2,6 +2,7 @@ import { type Client, createClient as createSocketClient } from 'graphql-ws';
 import { createContext, use } from 'react';
 import { cacheExchange, fetchExchange, Client as HttpClient, makeOperation, mapExchange, type Operation } from 'urql';
 import type { Session } from '../session/session.ts';
+import { reloadFirstExchange } from './reload-first.ts';
 
 export type Api = {
   http: HttpClient;
@@ -33,6 +34,7 @@ export function createApi(session: Session): Api {
           if (error.graphQLErrors.some(({ extensions }) => extensions.code === 'UNAUTHENTICATED')) session.end();
         },
       }),
+      reloadFirstExchange,
       cacheExchange,
       mapExchange({ onOperation: announce }),
       fetchExchange,

@@ -199,7 +199,7 @@ export function ConnectorsPage() {
             onClose={close}
             onSaved={() => {
               close();
-              refresh();
+              if (!opened.connector) refresh();
             }}
           />
         )}

@@ -199,9 +199,9 @@ export function EndpointsPage() {
             {...(opened.endpoint && { endpoint: opened.endpoint })}
             onClose={close}
             onSaved={(endpoint) => {
+              if (opened.endpoint) return close();
+              setOpened({ what: 'preview', endpoint });
               refresh();
-              if (opened.endpoint) close();
-              else setOpened({ what: 'preview', endpoint });
             }}
           />
         )}

@@ -178,7 +178,7 @@ export function WebhooksPage() {
             onSaved={(created) => {
               close();
               setSecret(created);
-              refresh();
+              if (!opened.webhook) refresh();
             }}
           />
         )}
