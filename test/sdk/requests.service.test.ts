@@ -220,6 +220,31 @@ test('the SDK reports a response that is not from Tollgate', async () => {
   await expect(client.webhooks.get('wh_1')).rejects.toMatchObject({ code: 'INVALID_RESPONSE', status: 404 });
 });
 
+test.each([
+  'null',
+  '"page"',
+  '[]',
+  '{}',
+  '{"data":null,"nextCursor":null}',
+  '{"data":[]}',
+  '{"data":[],"nextCursor":1}',
+])('the SDK reports a list whose response is %s as not from Tollgate', async (body) => {
+  proxy.handle(() => ({ statusCode: 200, headers: { 'content-type': 'application/json' }, body }));
+  const client = new Tollgate({ baseUrl: proxy.url, apiKey: 'tg_test_x', projectId });
+  const error = { name: 'TollgateError', code: 'INVALID_RESPONSE', status: 200 };
+  const before = proxy.requests.length;
+  await expect(client.webhooks.list().page()).rejects.toMatchObject(error);
+  await expect(client.webhooks.list()[Symbol.asyncIterator]().next()).rejects.toMatchObject(error);
+  await expect(client.events.follow()[Symbol.asyncIterator]().next()).rejects.toMatchObject(error);
+  expect(proxy.requests.length - before).toBe(3);
+});
+
+test.each(['null', '"webhook"', '[]'])('the SDK reports a resource that is %s as not from Tollgate', async (body) => {
+  proxy.handle(() => ({ statusCode: 200, headers: { 'content-type': 'application/json' }, body }));
+  const client = new Tollgate({ baseUrl: proxy.url, apiKey: 'tg_test_x', projectId });
+  await expect(client.webhooks.get('wh_1')).rejects.toMatchObject({ code: 'INVALID_RESPONSE', status: 200 });
+});
+
 test.each([301, 302, 307, 308])('the SDK does not follow redirects with status %i', async (statusCode) => {
   const elsewhere = await startReceiver();
   proxy.handle(({ path }) => ({ statusCode, headers: { location: `${elsewhere.url}${path}` } }));

@@ -55,13 +55,14 @@ export function errorOfResponse(response: Response, text: string): TollgateError
     requestId: response.headers.get('x-request-id') ?? undefined,
     retryAfterSeconds: secondsOf(response.headers.get('retry-after')),
   };
-  const body = parsed(text) as (Partial<Problem> & { errors?: unknown }) | undefined;
-  if (body?.code) {
+  const value = parsed(text);
+  const body = (isObject(value) ? value : {}) as Partial<Problem> & { errors?: unknown };
+  if (body.code) {
     const documentationUrl = resolved(body.type, response.url);
     const message = body.detail ?? body.title ?? body.code;
     return new TollgateError(body.code, message, { ...details, documentationUrl, errors: body.errors });
   }
-  const [first] = Array.isArray(body?.errors) ? (body.errors as GraphQLError[]) : [];
+  const [first] = Array.isArray(body.errors) ? (body.errors as GraphQLError[]) : [];
   if (first?.extensions?.code) return errorOfGraphQL(first, details);
   const message = redirectOf(response) ?? `The response isn't from Tollgate (status ${response.status}).`;
   return new TollgateError('INVALID_RESPONSE', message, details);
@@ -88,12 +89,18 @@ function resolved(type: string | undefined, base: string): string | undefined {
   return type !== undefined && URL.canParse(type, base) ? new URL(type, base).href : undefined;
 }
 
-function parsed(text: string): unknown {
+/** The value of a JSON text. Undefined if it isn't valid JSON. */
+export function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) ?? undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
+}
+
+/** Whether a parsed JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `Retry-After` is a number of seconds or a date. */

@@ -1,7 +1,7 @@
 import { createExported } from './exported.ts';
 import type { FollowOptions } from './feed.ts';
 import { LIVE_FIELDS, OPERATIONS, type Resources } from './generated.ts';
-import { createListing, type Listing } from './listing.ts';
+import { createListing, isPage, type Listing } from './listing.ts';
 import { followResource, isFiltered, type LiveResource } from './live.ts';
 import type { CreateOptions, TollgateOptions } from './options.ts';
 import { createTransport, type Query, type Transport } from './transport.ts';
@@ -62,6 +62,7 @@ function methodOf(transport: Transport, operation: Operation, defaultProjectId: 
       query,
       ...(takes === 'body' && { body: content ?? {} }),
       options: callOptions,
+      ...(returns === 'list' && { isExpected: isPage }),
     });
     const send = (query?: Query) => transport.send(call(query));
     const query = takes === 'query' ? ((content ?? {}) as Query) : undefined;

@@ -1,9 +1,17 @@
-import { errorOfResponse, TollgateError } from './errors.ts';
+import { errorOfResponse, isObject, parsed, TollgateError } from './errors.ts';
 import type { CreateOptions, TollgateOptions } from './options.ts';
 import { backoffSeconds, wait } from './wait.ts';
 
 export type Query = Readonly<Record<string, unknown>>;
-export type Call = { method: string; path: string; query?: Query | undefined; body?: unknown; options: CreateOptions };
+export type Call = {
+  method: string;
+  path: string;
+  query?: Query | undefined;
+  body?: unknown;
+  options: CreateOptions;
+  /** Whether a response can be from the service. By default, it can be any object. */
+  isExpected?: (body: unknown) => boolean;
+};
 export type Transport = ReturnType<typeof createTransport>;
 
 const DEFAULT_TIMEOUT_SECONDS = 30;
@@ -28,7 +36,8 @@ export function createTransport({ baseUrl, apiKey, token, ...defaults }: Tollgat
     return (defaults.fetch ?? fetch)(origin + path, { ...init, headers, redirect: 'manual' });
   }
 
-  async function attempt({ method, path, query, body, options }: Call, idempotencyKey: string): Promise<unknown> {
+  async function attempt(call: Call, idempotencyKey: string): Promise<unknown> {
+    const { method, path, query, body, options, isExpected = isObject } = call;
     const { signal, timeoutSeconds = defaults.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS } = options;
     const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
     const headers = {
@@ -43,7 +52,7 @@ export function createTransport({ baseUrl, apiKey, token, ...defaults }: Tollgat
         signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
         ...(body !== undefined && { body: JSON.stringify(body) }),
       });
-      return resultOf(response, await response.text());
+      return resultOf(response, await response.text(), isExpected);
     } catch (error) {
       throw connectionError(error, signal, timeoutSeconds);
     }
@@ -131,14 +140,12 @@ function isExport({ headers }: Response): boolean {
   return /^(text\/csv|application\/jsonl)\b/.test(headers.get('content-type') ?? '');
 }
 
-function resultOf(response: Response, text: string): unknown {
+function resultOf(response: Response, text: string, isExpected: (body: unknown) => boolean): unknown {
   if (!response.ok) throw errorOfResponse(response, text);
   if (response.status === 204) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw errorOfResponse(response, '');
-  }
+  const body = parsed(text);
+  if (!isExpected(body)) throw errorOfResponse(response, '');
+  return body;
 }
 
 /** Explains why there is no response. An abort by the caller's signal is returned unchanged. */
