@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -47,8 +48,10 @@ export async function startFacilitatorServer(endpoints: FacilitatorEndpoints): P
     if (fault) return fault(response, real, asked);
     real().then(answer, (error) => response.writeHead(500).end(String(error)));
   });
-  const listen = (port: number) =>
-    new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  const listen = async (port: number) => {
+    // Removes its listener for errors, because the server comes up again and again.
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+  };
   const stop = async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
