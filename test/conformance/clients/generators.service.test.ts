@@ -86,6 +86,16 @@ test('all generated code compiles in strict mode', () => {
   expect(errors.filter(({ file }) => !wrong.includes(file)).map(({ message }) => message)).toEqual([]);
 });
 
+test.each(['hey-api', 'hey-api-axios'])(
+  '%s gives no type a number because another one has its name',
+  async (folder) => {
+    const types = await readFile(join(work, folder, 'types.gen.ts'), 'utf8');
+    const names = [...types.matchAll(/^export type (\w+)/gm)].map(([, name]) => name!);
+    expect(names).toContain('CreateWebhookResponse');
+    expect(names.filter((name) => /\d$/.test(name) && names.includes(name.replace(/\d+$/, '')))).toEqual([]);
+  },
+);
+
 describe.each(Object.keys(GENERATED))('%s', (name) => {
   test.each(WRONG.map((statement, index) => ({ statement, line: index + 2 })))(
     'does not compile: $statement',

@@ -13,10 +13,12 @@ import { generateApi } from 'swagger-typescript-api';
 const url = process.argv[2];
 const root = process.cwd();
 
+// By default, both a schema and the response of an operation would be called `CreateWebhookResponse`.
+const heyApiTypes = { name: '@hey-api/typescript', responses: { response: '{{name}}Success' } };
 await createClient(
   [
-    { input: url, output: 'hey-api', plugins: ['@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-fetch'] },
-    { input: url, output: 'hey-api-axios', plugins: ['@hey-api/typescript', '@hey-api/sdk', '@hey-api/client-axios'] },
+    { input: url, output: 'hey-api', plugins: [heyApiTypes, '@hey-api/sdk', '@hey-api/client-fetch'] },
+    { input: url, output: 'hey-api-axios', plugins: [heyApiTypes, '@hey-api/sdk', '@hey-api/client-axios'] },
   ].map((job) => ({ ...job, logs: { level: 'silent', file: false } })),
 );
 
