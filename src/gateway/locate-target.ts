@@ -6,6 +6,7 @@ import type { RouteTable } from './routing/route-table.ts';
 import { withOtherSlash } from './routing/spelling.ts';
 import { withholdSecrets } from './upstream/credentials.ts';
 import { publicLocation } from './upstream/location.ts';
+import { redirectTarget } from './upstream/redirect-target.ts';
 import type { Upstream } from './upstream/target.ts';
 
 type Located = {
@@ -37,6 +38,7 @@ export function locateTarget(located: Located): PaidRequest['target'] {
       }),
     mayUseOtherSlash: () => isOtherSlashPaid(located),
     withhold: (headers) => withholdSecrets(headers, route.credentials(), route.accountId),
+    redirectTarget: (url) => redirectTarget(url, route),
   };
 }
 

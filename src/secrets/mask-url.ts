@@ -35,6 +35,11 @@ export function maskUrl(url: string): string {
   return `${scheme}${userInfo && `${MASK}@`}${host}${shownPath}${shownQuery}${fragment && `#${MASK}`}`;
 }
 
+/** The segments of a URL's path that the mask hides, decoded. */
+export function hiddenSegments(url: string): string[] {
+  return segmentsHiddenIn(takeApart(url)?.path ?? '').map(decode);
+}
+
 /**
  * The parts of a URL that the mask hides, as written and decoded, to search for in other text. Leaves out single words
  * and short pieces, because they also occur in harmless text.
@@ -43,15 +48,14 @@ export function hiddenParts(url: string): string[] {
   const parts = takeApart(url);
   if (!parts || maskUrl(url) === url) return [];
   const { userInfo, path, query } = parts;
-  const segments = path.split('/');
-  const hiddenSegments = segments.filter((segment, index) => maskSegment(segment, index) !== segment);
+  const segments = segmentsHiddenIn(path);
   const parameters = query.slice(1).split('&');
   const values = parameters.map((parameter) => NAMED_VALUE.exec(parameter)?.[2] ?? parameter);
-  const isPathHidden = hiddenSegments.length > 0;
+  const isPathHidden = segments.length > 0;
   const hidden = [isPathHidden ? path : '', isPathHidden || query ? path + query : '', query, query.slice(1)];
   const credentials = userInfo.slice(0, -1);
   const pieces = [...hidden, ...parameters, ...values, credentials, ...credentials.split(':')];
-  const telling = hiddenSegments.filter((segment) => segment.length >= MIN_WORD_LENGTH || !LETTERS.test(segment));
+  const telling = segments.filter((segment) => segment.length >= MIN_WORD_LENGTH || !LETTERS.test(segment));
   return [...pieces, ...telling]
     .flatMap((piece) => [piece, decode(piece), decode(piece.replaceAll('+', ' '))])
     .filter((piece) => piece.length >= MIN_HIDDEN_LENGTH && !piece.includes(MASK));
@@ -62,6 +66,10 @@ function takeApart(url: string) {
   if (!found) return undefined;
   const [, scheme = '', userInfo = '', host = '', path = '', query = '', fragment = ''] = found;
   return { scheme, userInfo, host, path, query, fragment };
+}
+
+function segmentsHiddenIn(path: string): string[] {
+  return path.split('/').filter((segment, index) => maskSegment(segment, index) !== segment);
 }
 
 /** @param index 0 is the empty part before the first slash. */

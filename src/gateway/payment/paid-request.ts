@@ -19,7 +19,10 @@ export type PaidRequest = {
   declarations: Declarations;
   method: string;
   /** The target at the upstream. */
-  target: Pick<UpstreamRequest, 'origin' | 'path' | 'publicHost' | 'publicLocation' | 'mayUseOtherSlash' | 'withhold'>;
+  target: Pick<
+    UpstreamRequest,
+    'origin' | 'path' | 'publicHost' | 'publicLocation' | 'mayUseOtherSlash' | 'withhold' | 'redirectTarget'
+  >;
   /** Headers for the upstream. @throws AppError `UNAVAILABLE` if the seller's headers can't be decrypted. */
   headers(): Headers;
   /** The request's body, or null if it has none. */

@@ -20,6 +20,8 @@ export type UpstreamRequest = {
   mayUseOtherSlash(): Promise<boolean>;
   /** Removes the response's headers that buyers must not see, because they repeat the seller's secrets. */
   withhold(headers: Headers): Promise<void>;
+  /** A redirect's target as sellers see it, without their secrets. */
+  redirectTarget(url: URL): Promise<string>;
   method: string;
   /** The headers for a path and query. They differ because the signature covers both. */
   headersFor(path: string): Headers;

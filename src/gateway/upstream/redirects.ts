@@ -96,18 +96,18 @@ function readLocation({ headers: { location } }: Dispatcher.ResponseData, base: 
 }
 
 /**
- * The failure for a redirect. Only the seller learns where it leads: without the query and credentials, which may be
- * secret, and not if it repeats one of the seller's secrets.
+ * The failure for a redirect. Only the seller learns where it leads, and not if the target repeats one of the seller's
+ * headers.
  */
 export async function redirectFailure(
   { response, path }: Requested,
-  { origin, withhold }: Pick<UpstreamRequest, 'origin' | 'withhold'>,
+  { origin, withhold, redirectTarget }: Pick<UpstreamRequest, 'origin' | 'withhold' | 'redirectTarget'>,
 ): Promise<UpstreamError> {
   const url = readLocation(response, origin + path);
   const shown: Headers = url ? { location: url.origin + url.pathname } : {};
   await withhold(shown);
   const message = 'The upstream returned a redirect. The seller must fix the upstream URL.';
-  const target = shown.location as string | undefined;
+  const target = url && shown.location !== undefined ? await redirectTarget(url) : undefined;
   return new UpstreamError('upstream_redirect', message, {
     ...(target !== undefined && {
       sellerMessage: `The upstream redirects to ${shorten(target)}. Set the endpoint's upstream URL so that requests go there.`,

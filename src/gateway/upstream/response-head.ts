@@ -15,7 +15,7 @@ const LOCATED = new Set([201, 202]);
  */
 export async function headOf(
   requested: Requested,
-  request: Pick<UpstreamRequest, 'origin' | 'method' | 'publicLocation' | 'withhold'>,
+  request: Pick<UpstreamRequest, 'origin' | 'method' | 'publicLocation' | 'withhold' | 'redirectTarget'>,
 ): Promise<Pick<UpstreamResponse, 'statusCode' | 'headers'>> {
   const { response, path } = requested;
   const { statusCode } = response;

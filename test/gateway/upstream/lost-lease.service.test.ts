@@ -37,6 +37,7 @@ function call(path: string, signals: { lost: AbortSignal; gone: AbortSignal }) {
     publicLocation: () => undefined,
     mayUseOtherSlash: async () => true,
     withhold: async () => {},
+    redirectTarget: async ({ href }: URL) => href,
     memory: { take: () => true, mayDrop: () => {} },
   });
 }

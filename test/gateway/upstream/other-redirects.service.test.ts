@@ -42,6 +42,22 @@ describe('any other redirect is a failure, and only the seller sees its target',
     expect(shown).not.toContain(new URL(target.replace('UPSTREAM', stage.api.url), stage.api.url).pathname);
   });
 
+  // Everyone who can see payments reads this message, and it is in events and the log.
+  test.each([
+    ['the same path', 'https://www.api.test/answers/swordfish/t0k3n-42', 'https://www.api.test/answers/••••/••••'],
+    ['one of its segments', '/login/swordfish', 'UPSTREAM/login/••••'],
+    ['an escaped segment', '/answers/%73wordfish/', 'UPSTREAM/answers/••••/'],
+    ['a segment within another', '/next-t0k3n-42/', 'UPSTREAM/next-••••/'],
+    ['a segment in base64', `/${btoa('t0k3n-42')}`, 'UPSTREAM/••••'],
+    ['a value of its query', '/of-the-seller/answers', 'UPSTREAM/••••/answers'],
+  ])('and not what is masked in the upstream URL, if the target repeats %s', async (_what, location, target) => {
+    stage.api.answers.push({ status: 307, location });
+    const { status, text, paymentId } = await stage.payFor('/secret');
+    expect([status, JSON.parse(text).code]).toEqual([502, 'UPSTREAM_FAILED']);
+    const { failureMessage } = await stage.paymentOf(paymentId);
+    expect(failureMessage).toBe(advice(target.replace('UPSTREAM', stage.api.url)));
+  });
+
   test.each([
     ['POST', 302],
     ['POST', 303],

@@ -91,6 +91,7 @@ export async function openRedirectStage() {
       upstreamUrl: `${api.url}/answers?key=of-the-seller`,
       upstreamHeaders: [{ name: 'x-key', value: 'hidden-value' }],
     },
+    '/secret': { upstreamUrl: `${api.url}/answers/swordfish/t0k3n-42?key=of-the-seller` },
     '/quick': { upstreamUrl: `${api.url}/answers`, timeoutSeconds: 3 },
     '/streamed': { upstreamUrl: `${api.url}/items`, ...streamed },
     '/streamed/answers': { upstreamUrl: `${api.url}/answers`, ...streamed },

@@ -33,6 +33,7 @@ const request = () => ({
   publicLocation: () => undefined,
   mayUseOtherSlash: async () => true,
   withhold: async () => {},
+  redirectTarget: async ({ href }: URL) => href,
 });
 
 const KINDS = {

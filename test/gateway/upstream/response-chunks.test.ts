@@ -46,6 +46,7 @@ test('a response uses memory only for its bytes, not for each of its chunks', as
     publicLocation: () => undefined,
     mayUseOtherSlash: async () => true,
     withhold: async () => {},
+    redirectTarget: async ({ href }: URL) => href,
     memory: {
       take: (bytes) => {
         takenBytes += bytes;

@@ -128,6 +128,7 @@ const requestTo = (path: string) => ({
   publicLocation: () => undefined,
   mayUseOtherSlash: async () => true,
   withhold: async () => {},
+  redirectTarget: async ({ href }: URL) => href,
   lost: never,
   gone: never,
   idleMilliseconds: 1_000,
