@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { invalidField } from '../../../errors.ts';
 import { OPERATION_MILLISECONDS } from '../../../operation.ts';
 import { type ApiDocument, LIMITS } from './document.ts';
-import { createReadingSlots, notReadInTime } from './reading-slots.ts';
+import { createReadingSlots, notReadInTime, notStarted } from './reading-slots.ts';
 
 /** What the program returns: the document, or the reason why it isn't valid. */
 export type Outcome = { document: ApiDocument } | { message: string };
@@ -53,6 +53,11 @@ export function createReadDocument(
       env: {},
       stdio: ['pipe', 'pipe', 'ignore'],
     });
+    // Rejects if the program can't be started, for example, because this process has no file descriptors left. Without
+    // a listener, that error would end this process.
+    const closed = once(child, 'close');
+    // Then there may be no streams either.
+    if (child.pid === undefined) throw notStarted(await closed.catch((error: unknown) => error));
     const stop = () => child.kill('SIGKILL');
     signal.addEventListener('abort', stop, { once: true });
     let isLate = false;
@@ -74,7 +79,7 @@ export function createReadDocument(
     child.stdin.on('error', () => {});
     child.stdin.end(document);
     try {
-      const [exitCode] = await once(child, 'close');
+      const [exitCode] = await closed;
       if (signal.aborted) throw notReadInTime();
       if (isLate) return { message: 'The document takes too long to read. Split it into smaller documents.' };
       if (exitCode !== 0 || receivedBytes > outputBytes)

@@ -32,6 +32,12 @@ export function notReadInTime(): AppError {
   });
 }
 
+/** The error for a document that can't be read, because the program that reads it can't be started. */
+export function notStarted(cause: unknown): AppError {
+  const detail = 'The document can’t be read at the moment. Nothing was changed. Retry later.';
+  return new AppError('UNAVAILABLE', { detail, retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
+}
+
 /**
  * Accounts take turns. After each document, an account goes to the end of the line. If the line is full, accounts with
  * many documents make room for those with few.

@@ -19,6 +19,7 @@ const sender = (more: Partial<Sender> = {}): Sender => ({
 /** Enough time to read a document on a busy machine. */
 const PATIENT = { operationMilliseconds: 150_000 };
 const PROGRAM = resolve(import.meta.dirname, '../../../../src/features/imports/openapi/openapi-reader.ts');
+const DESCRIPTORLESS_PROCESS = resolve(import.meta.dirname, 'descriptorless-process.ts');
 const RECORD_MODULES = resolve(import.meta.dirname, '../../../support/loaded-modules.ts');
 
 describe('a process that reads a document', () => {
@@ -86,6 +87,13 @@ describe('a process that reads a document', () => {
     controller.abort();
     await expect(reading).rejects.toMatchObject({ code: 'UNAVAILABLE', retryable: true });
     expect((await read(PETS_30, sender())).operations).toHaveLength(3);
+  });
+
+  // Whoever opens many connections could otherwise end the service.
+  test("can't be started without file descriptors, which ends only the request", async () => {
+    const limited = ['-c', 'ulimit -n 128 && exec "$0" "$@"', process.execPath, DESCRIPTORLESS_PROCESS];
+    const program = spawn('/bin/sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
+    expect(JSON.parse(await text(program.stdout))).toEqual(['UNAVAILABLE', 1]);
   });
 
   test('doesn’t wait for another account’s documents', async () => {
