@@ -113,7 +113,7 @@ export function createMemberService(options: {
     /**
      * Removes a member, effective immediately. Members may remove themselves, regardless of their role. Everything they
      * created stays, including API keys. Their open invitations are revoked, and any offer to transfer the project to
-     * them is withdrawn.
+     * them is withdrawn, even if it was made to their address before they joined.
      *
      * @throws AppError `FORBIDDEN` for someone who may remove only themselves.
      */
@@ -131,7 +131,8 @@ export function createMemberService(options: {
         const { projectId, userId, email, role } = removed;
         await tx.projectMember.delete({ where: sameRow(removed) });
         await revokeSentBy(unfiltered(tx), viewer, removed);
-        await withdrawOffers(unfiltered(tx), viewer, { projectId, userId });
+        const toAddress = email === null ? [] : [{ userId: null, email }];
+        await withdrawOffers(unfiltered(tx), viewer, { projectId, OR: [{ userId }, ...toAddress] });
         await tx.connectorAuthorization.deleteMany({ where: belongingTo(removed, { userId, projectId }) });
         await recordAudit(tx, viewer, {
           action: 'member.removed',

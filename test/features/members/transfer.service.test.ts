@@ -128,6 +128,19 @@ describe('an offered project', () => {
     expect(await roleOf(alice, base)).toBe('OWNER');
   });
 
+  test('can no longer be accepted once a member is removed who joined after it was offered to their address', async () => {
+    const { base } = await createProject(alice);
+    const [bob, carol] = [await someone('bob'), await someone('carol')];
+    const { body } = await offer(alice, base, { email: addressOf(bob) });
+    const members = [await join(alice, base, carol, 'ADMIN'), await join(alice, base, bob, 'DEVELOPER')];
+    await alice.rest('DELETE', `${base}/members/${members[0]!.id}`);
+    expect((await offersTo(bob)).map(({ id }) => id)).toEqual([body.id]);
+    await alice.rest('DELETE', `${base}/members/${members[1]!.id}`);
+    expect((await answer(bob, body.id, 'accept')).status).toBe(404);
+    expect((await alice.rest('GET', `${base}/transfer`)).status).toBe(404);
+    expect(await roleOf(alice, base)).toBe('OWNER');
+  });
+
   test('opens a notice for everyone in the project, and so does the response', async () => {
     const { base } = await createProject(alice);
     const bob = await someone('bob');
