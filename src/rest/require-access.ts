@@ -16,12 +16,12 @@ const READ: Requirement = { anyOf: ['READ'], isForPeople: false };
  * @throws AppError `NOT_FOUND` or `FORBIDDEN`
  */
 export async function requireAccessToStored(
-  { at, once }: Pick<RestRoute, 'at' | 'once'>,
+  { at, once, isSecret }: Pick<RestRoute, 'at' | 'once' | 'isSecret'>,
   { projectId }: Readonly<Record<string, string>>,
   context: GraphQLContext,
 ): Promise<void> {
   if (projectId === undefined) return;
-  const required = (once && ROOT_FIELDS.Mutation[at[0]!]) || READ;
+  const required = ((once || isSecret) && ROOT_FIELDS.Mutation[at[0]!]) || READ;
   const viewer = context.viewer.kind === 'apiKey' ? context.viewer : narrowViewer(context.viewer, required);
   await explainNotFound({ viewer, context, args: { projectId }, required }, async () => {
     if (!(await isVisible(context.prisma, viewer, projectId))) throw notFound();

@@ -361,6 +361,18 @@ describe('the response stored for a member', () => {
     expectReplay(await post(`${base}/endpoints`, GOOD.endpoint, endpointKey, admin), created);
   });
 
+  test("isn’t sent if it has the upstream secret and the person's role no longer allows the request", async () => {
+    const admin = await person(app, 'demoted-rotator', 'ENTERPRISE');
+    const member = await join(alice, base, admin, 'ADMIN');
+    const [path, key] = [`${base}/upstream-secret/rotate`, newKey()];
+    const first = await post(path, {}, key, admin);
+    expect(first.body).toMatchObject({ upstreamSecret: expect.stringMatching(/^whsec_/) });
+    expectReplay(await post(path, {}, key, admin), first);
+    await alice.rest('PATCH', `${base}/members/${member.id}`, { role: 'VIEWER' });
+    const { status, body } = await post(path, {}, key, admin);
+    expect([status, body]).toMatchObject([403, { code: 'FORBIDDEN' }]);
+  });
+
   test('is sent to someone who has offered the project with the request', async () => {
     const heir = await person(app, 'heir-of-retry', 'ENTERPRISE');
     const { id: memberId } = await join(alice, base, heir, 'ADMIN');

@@ -88,6 +88,7 @@ export const projectRoutes: readonly RestRoute[] = [
     at: ['rotateUpstreamSecret', 'project'],
     fromPath: { projectId: 'projectId' },
     component: UPSTREAM_SECRET,
+    isSecret: true,
   },
   {
     method: 'GET',

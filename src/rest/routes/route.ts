@@ -30,6 +30,8 @@ export type RestRoute = {
   needsOneOf?: true;
   /** Other fields in the payload that are returned with the resource but can't be read later. */
   once?: readonly string[];
+  /** Whether the resource contains a secret that only people whose role allows the request can read. */
+  isSecret?: true;
   /**
    * Query parameters in addition to the ones for paging and the fields of the document's `$filter`: name → its
    * variable.
