@@ -51,11 +51,13 @@ export async function mutateOnce(
     },
     async (): Promise<StoredResponse> => {
       // This comes before the run, because the caller may lose access during it.
-      const named = await visibleIn(document, context);
+      const named = await visibleAmong(projectsNamedIn(document), context);
       const changed = new Set<string>();
       const { body: text, ...head } = await runInRequest({ ...currentRequest()!, changedProjects: changed }, run);
-      const projectIds = [...new Set([...named, ...changed, ...(await visibleIn(text, context))])];
-      return { ...head, body: { text, projectIds, roles: rolesOf(viewer, named) } satisfies Stored };
+      // The document and the response may name only something inside a project.
+      const visible = [...named, ...(await visibleAmong([...changed, ...projectsNamedIn(text)], context))];
+      const projectIds = [...new Set([...visible, ...changed])];
+      return { ...head, body: { text, projectIds, roles: rolesOf(viewer, visible) } satisfies Stored };
     },
   );
   return { status, headers, body: (body as Stored).text };
@@ -80,11 +82,10 @@ async function requireAccess(
   }
 }
 
-/** The projects that a text names and that the caller can see. Text can also mention other people's projects. */
-async function visibleIn(text: string, { viewer, prisma }: GraphQLContext): Promise<string[]> {
-  const named = projectsNamedIn(text);
-  const visible = await Promise.all(named.map((id) => isVisible(prisma, viewer, id)));
-  return named.filter((_id, index) => visible[index]);
+/** The projects that the caller can see. A text can also name other people's projects. */
+async function visibleAmong(ids: readonly string[], { viewer, prisma }: GraphQLContext): Promise<string[]> {
+  const visible = await Promise.all(ids.map((id) => isVisible(prisma, viewer, id)));
+  return ids.filter((_id, index) => visible[index]);
 }
 
 /** A caller's roles, including the role of owner in those of the given projects that aren't shared with the caller. */

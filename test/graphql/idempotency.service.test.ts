@@ -233,17 +233,29 @@ describe('a mutation that is sent again with the same Idempotency-Key', () => {
     }
   });
 
-  test('returns nothing to a former owner whose role no longer allows the request', async () => {
-    const [former, next] = [await person(app, 'former', 'ENTERPRISE'), await person(app, 'next', 'ENTERPRISE')];
+  test.each<[string, (projectId: string, webhookId: string) => Pick<SendOptions, 'variables'> & { document: string }]>([
+    [
+      'allows the request',
+      (projectId) => ({ document: CREATE, variables: { input: { ...input().input, projectId } } }),
+    ],
+    [
+      'allows the request, which doesn’t name the project',
+      (_, id) => ({ document: `mutation { rotateWebhookSecret(input: { id: "${id}" }) { secret } }` }),
+    ],
+  ])('returns nothing to a former owner whose role no longer %s', async (_what, requestOf) => {
+    const number = ++keys;
+    const former = await person(app, `former${number}`, 'ENTERPRISE');
+    const next = await person(app, `next${number}`, 'ENTERPRISE');
     const { base, id } = await createProject(former);
     const key = newKey();
-    const variables = { input: { ...input().input, projectId: id } };
-    expect((await send(CREATE, key, { variables, as: former })).text).toContain('whsec_');
-    const offer = await former.rest<Resource>('POST', `${base}/transfer`, { email: 'next@example.com' });
+    const { document, variables } = requestOf(id, (await createWebhook(former, base)).id);
+    const options = { as: former, ...(variables && { variables }) };
+    expect((await send(document, key, options)).text).toContain('whsec_');
+    const offer = await former.rest<Resource>('POST', `${base}/transfer`, { email: `${next.subject}@example.com` });
     await next.rest('POST', `/api/transfers/${offer.body.id}/accept`, {});
     const { body } = await next.rest<{ data: Resource[] }>('GET', `${base}/members`);
     await next.rest('PATCH', `${base}/members/${body.data[0]!.id}`, { role: 'VIEWER' });
-    const { text } = await send(CREATE, key, { variables, as: former });
+    const { text } = await send(document, key, options);
     expect(text).toContain('FORBIDDEN');
     expect(text).not.toContain('whsec_');
   });
