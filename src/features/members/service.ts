@@ -112,8 +112,8 @@ export function createMemberService(options: {
 
     /**
      * Removes a member, effective immediately. Members may remove themselves, regardless of their role. Everything they
-     * created stays, including API keys. Their open invitations are revoked, and any offer to transfer the project to
-     * them is withdrawn, even if it was made to their address before they joined.
+     * created stays, including API keys. Open invitations from them and to them are revoked, and any offer to transfer the
+     * project to them is withdrawn, even if it was made to their address before they joined.
      *
      * @throws AppError `FORBIDDEN` for someone who may remove only themselves.
      */
@@ -130,9 +130,10 @@ export function createMemberService(options: {
         if (!removed) throw notFound();
         const { projectId, userId, email, role } = removed;
         await tx.projectMember.delete({ where: sameRow(removed) });
-        await revokeSentBy(unfiltered(tx), viewer, removed);
-        const toAddress = email === null ? [] : [{ userId: null, email }];
-        await withdrawOffers(unfiltered(tx), viewer, { projectId, OR: [{ userId }, ...toAddress] });
+        const addresses = await addressesOf(tx, removed);
+        await revokeSentBy(unfiltered(tx), viewer, removed, addresses);
+        const toAddress = { userId: null, email: { in: addresses } };
+        await withdrawOffers(unfiltered(tx), viewer, { projectId, OR: [{ userId }, toAddress] });
         await tx.connectorAuthorization.deleteMany({ where: belongingTo(removed, { userId, projectId }) });
         await recordAudit(tx, viewer, {
           action: 'member.removed',
@@ -144,6 +145,21 @@ export function createMemberService(options: {
       bus.publish(topics.membershipsChanged(found.userId));
     },
   };
+
+  /**
+   * The addresses at which a member may still have invitations and offers. A former owner accepted no invitation, so their
+   * address is known only from their offers, which have their name instead if they had no verified address.
+   */
+  async function addressesOf(tx: TenantTransaction, member: ProjectMember): Promise<string[]> {
+    const { projectId, userId, email } = member;
+    const where = belongingTo(member, { projectId, offeredById: userId });
+    const offers = await tx.projectTransfer.findMany({
+      where,
+      distinct: 'offeredByName',
+      select: { offeredByName: true },
+    });
+    return [...(email === null ? [] : [email]), ...offers.map(({ offeredByName }) => offeredByName)];
+  }
 
   /** Finds a member, and locks the project. */
   async function lockMember(

@@ -6,7 +6,7 @@ import { DELETED_USER_ID } from '../../../src/features/deletions/soft-delete.ts'
 import { sweepTransfers } from '../../../src/features/members/transfers/sweep.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
-import { join, person } from '../../support/members.ts';
+import { invite, join, person } from '../../support/members.ts';
 import { operatorsEnv, userIdOf } from '../../support/operator.ts';
 import { createConnector, createKey, createProject, type Resource } from '../../support/resources.ts';
 
@@ -139,6 +139,19 @@ describe('an offered project', () => {
     expect((await answer(bob, body.id, 'accept')).status).toBe(404);
     expect((await alice.rest('GET', `${base}/transfer`)).status).toBe(404);
     expect(await roleOf(alice, base)).toBe('OWNER');
+  });
+
+  test('can no longer be accepted once its former owner is removed, even if it was offered or shared by address', async () => {
+    const { base } = await createProject(alice);
+    const bob = await someone('bob');
+    await transfer(alice, base, bob);
+    const offered = await offer(bob, base, { email: 'alice@example.com' });
+    const invitation = await invite(bob, base, alice, 'VIEWER');
+    const { body } = await bob.rest<List>('GET', `${base}/members`);
+    expect((await bob.rest('DELETE', `${base}/members/${body.data[0]!.id}`)).status).toBe(204);
+    expect((await alice.rest('POST', `/api/invitations/${invitation.id}/accept`)).status).toBe(404);
+    expect((await answer(alice, offered.body.id, 'accept')).status).toBe(404);
+    expect((await alice.rest('GET', base)).status).toBe(404);
   });
 
   test('opens a notice for everyone in the project, and so does the response', async () => {

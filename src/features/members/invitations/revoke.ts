@@ -4,14 +4,18 @@ import { sharedNow } from '../../../clock.ts';
 import type { Transaction } from '../../../database/client.ts';
 import type { Invitation } from '../../../generated/prisma/client.ts';
 
-/** Revokes the open invitations that someone sent. Otherwise, that person could use one to rejoin the project. */
+/**
+ * Revokes the open invitations that someone sent, and those to the given addresses. Otherwise, that person could use one
+ * to rejoin the project.
+ */
 export async function revokeSentBy(
   tx: Transaction,
   viewer: Viewer,
   { projectId, userId }: { projectId: string; userId: string },
+  addresses: readonly string[] = [],
 ): Promise<void> {
   const revoked = await tx.invitation.updateManyAndReturn({
-    where: { projectId, invitedById: userId, status: 'PENDING' },
+    where: { projectId, status: 'PENDING', OR: [{ invitedById: userId }, { email: { in: [...addresses] } }] },
     data: { status: 'REVOKED', endedAt: new Date(sharedNow()) },
   });
   for (const invitation of revoked) await recordRevoked(tx, viewer, invitation);
