@@ -9,9 +9,12 @@ import type { Viewer } from './viewer.ts';
 const CONDITIONS = {
   key: (project: string, parameter: string) => `${project}."id" = ${parameter}`,
   own: (project: string, parameter: string) => `${project}."userId" = ${parameter}`,
-  // IDs of users and projects have different prefixes.
+  // The person's ID comes first, then those of the shared projects. An export can keep the same viewer for hours, so every
+  // statement checks the membership again.
   shared: (project: string, parameter: string) =>
-    `(${project}."userId" = ANY(${parameter}::text[]) OR ${project}."id" = ANY(${parameter}::text[]))`,
+    `(${project}."userId" = (${parameter}::text[])[1] OR ${project}."id" = ANY(${parameter}::text[]) AND EXISTS (
+       SELECT FROM "ProjectMember" member WHERE member."projectId" = ${project}."id" AND member."userId" = (${parameter}::text[])[1]
+     ))`,
 };
 type Condition = keyof typeof CONDITIONS;
 

@@ -200,6 +200,24 @@ test('a member’s export ends when they are removed, and when the owner is bloc
   expect((await carols.failed)[0]).toMatchObject({ code: 'ECONNRESET' });
 });
 
+test('a member who is removed gets no more rows, even if their export hasn’t been ended yet', async () => {
+  await sql.end();
+  await app.stop();
+  // Without a hint, and before the next check of the credential.
+  await start({ credentialRecheckMilliseconds: 60 * 60_000 });
+  await insertEvents(sql, { projectId, count: COUNT });
+  const bob = await person(app, 'bob');
+  await join(alice, base, bob, 'VIEWER');
+  const response = await openDownload(app, bob, base + EXPORT);
+  response.pause();
+  const failed = once(response, 'error');
+  await waitUntilStuck();
+  await sql.query('DELETE FROM "ProjectMember" WHERE "projectId" = $1', [projectId]);
+  response.resume();
+  const ended = once(response, 'end').then(() => ['complete']);
+  expect((await Promise.race([failed, ended]))[0]).toMatchObject({ code: 'ECONNRESET' });
+});
+
 test('a client that doesn’t read is dropped after a while', async () => {
   await sql.end();
   await app.stop();
