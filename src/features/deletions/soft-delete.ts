@@ -61,9 +61,13 @@ const DELETE_API_KEYS = statement(
  * Soft-deletes a project: hides the project and its resources, erases its secrets, and revokes its keys. Its events,
  * deliveries, and payments are deleted in the background. Lock the project's row first.
  *
- * @returns the IDs of its keys. Publish `topics.apiKeyRevoked` for each of them afterward.
+ * @returns the IDs of its keys and of its members' accounts. Publish `topics.apiKeyRevoked` and
+ *   `topics.membershipsChanged` for each of them afterward.
  */
-export async function softDeleteProject(tx: TenantTransaction, projectId: VisibleProjectId): Promise<string[]> {
+export async function softDeleteProject(
+  tx: TenantTransaction,
+  projectId: VisibleProjectId,
+): Promise<{ keyIds: string[]; memberIds: string[] }> {
   const where = ofProject(projectId);
   const keys = await runWithPrisma<{ id: string }>(tx, DELETE_API_KEYS(projectId));
   await tx.endpoint.deleteMany({ where });
@@ -78,6 +82,7 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
   await tx.noticeMessage.deleteMany({ where });
   await tx.hostClaim.deleteMany({ where });
   await tx.buyerRules.deleteMany({ where });
+  const members = await tx.projectMember.findMany({ where, select: { userId: true } });
   await tx.projectMember.deleteMany({ where });
   await executeWithPrisma(tx, KEEP.Invitation(projectId));
   await executeWithPrisma(tx, KEEP.ProjectTransfer(projectId));
@@ -96,7 +101,7 @@ export async function softDeleteProject(tx: TenantTransaction, projectId: Visibl
       secretUpstreamHeaders: null,
     },
   });
-  return keys.map(({ id }) => id);
+  return { keyIds: keys.map(({ id }) => id), memberIds: members.map(({ userId }) => userId) };
 }
 
 const ENDED_AS = { Invitation: 'REVOKED', ProjectTransfer: 'WITHDRAWN' } as const;

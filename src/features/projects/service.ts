@@ -194,20 +194,21 @@ export function createProjectService(options: {
       const where = visibleProject(viewer, id);
       const project = await db.prisma.project.findFirst({ where, select: { id: true, name: true } });
       if (!project) throw notFound();
-      const keyIds = await db.prisma.$transaction(async (tx) => {
+      const { keyIds, memberIds } = await db.prisma.$transaction(async (tx) => {
         const host = await lockHost(unfiltered(tx), id);
         const found = await requireProject(tx, viewer, id);
         // The account could then give the project's domains to a new one, with another wallet.
         requireRecentSignIn?.(viewer, 'delete the project');
-        const keys = await softDeleteProject(tx, found.id);
+        const ended = await softDeleteProject(tx, found.id);
         if (host) await releaseHost(unfiltered(tx), host, viewer.userId);
         if (found.slug) await releaseSlug(unfiltered(tx), found.slug, viewer.userId);
         const changes = { name: project.name };
         await recordAudit(tx, viewer, { action: 'project.deleted', ...targetOf(project), changes });
-        return keys;
+        return ended;
       });
       bus.publishHereFirst(topics.routes(id));
       for (const keyId of keyIds) bus.publish(topics.apiKeyRevoked(keyId));
+      for (const userId of memberIds) bus.publish(topics.membershipsChanged(userId));
       bus.publish(topics.gatewayHosts);
       bus.publish(topics.deletions);
     },

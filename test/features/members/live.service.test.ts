@@ -75,3 +75,17 @@ test('a person without memberships keeps their sockets when others’ membership
   await client.close();
   expect((await client.closed).code).not.toBe(RESTART);
 });
+
+test('a member’s sockets end when the project is deleted, even before their credentials are checked again', async () => {
+  const patient = await startTestApp({ env: { ROLES: 'api' }, credentialRecheckMilliseconds: 60 * 60_000 });
+  try {
+    const [owner, member] = [await person(patient, 'owner'), await person(patient, 'member')];
+    const { base } = await createProject(owner);
+    await join(owner, base, member, 'VIEWER');
+    const client = await connectSocket(patient.url, member.token);
+    expect((await owner.rest('DELETE', base)).status).toBe(204);
+    expect(await client.closed).toMatchObject({ code: RESTART });
+  } finally {
+    await patient.stop();
+  }
+});
