@@ -20,11 +20,17 @@ export type CredentialWatch = (
   viewer: Viewer,
   credential: { authorization: string; address: string },
   onEnd: (why: WatchEnd) => void,
+  options?: {
+    /** The only project that the stream is about. Otherwise, it ends if the permissions in any project change. */
+    projectId?: string | undefined;
+  },
 ) => () => void;
 
 type Listener = (why: WatchEnd) => void;
-/** Streams with the same credential and address, by the permissions that they were opened with. */
-type Watched = { listeners: Map<Listener, string>; check(): Promise<void>; stop(): void };
+/** What a stream is about, and the permissions that it was opened with. */
+type Opened = { projectId: string | undefined; permissions: string };
+/** Streams with the same credential and address. */
+type Watched = { listeners: Map<Listener, Opened>; check(): Promise<void>; stop(): void };
 
 /** Whether an error from `authenticate` means that streams with this credential must end. */
 export function hasEnded(error: unknown): error is AppError {
@@ -62,8 +68,9 @@ export function createCredentialWatch({
     };
     const check = async () => {
       try {
-        const now = permissionsOf(await authenticator.authenticate(authorization, address));
-        const outdated = [...listeners].filter(([, before]) => before !== now).map(([listener]) => listener);
+        const now = await authenticator.authenticate(authorization, address);
+        const isOutdated = ({ projectId, permissions }: Opened) => permissions !== permissionsOf(now, projectId);
+        const outdated = [...listeners].flatMap(([listener, opened]) => (isOutdated(opened) ? [listener] : []));
         if (outdated.length > 0) end('permissions', outdated);
       } catch (error) {
         if (hasEnded(error) || isForbidden(error)) end('credential');
@@ -92,25 +99,24 @@ export function createCredentialWatch({
     return entry;
   }
 
-  return (viewer, credential, onEnd) => {
+  return (viewer, credential, onEnd, { projectId } = {}) => {
     const key = `${credential.address} ${credential.authorization}`;
     const isFirst = !watched.has(key);
     const { listeners, stop, check } = watched.get(key) ?? startWatching(key, viewer, credential);
     const listener: Listener = (why) => onEnd(why);
-    const permissions = permissionsOf(viewer);
-    listeners.set(listener, permissions);
+    listeners.set(listener, { projectId, permissions: permissionsOf(viewer, projectId) });
     // The credential may have been revoked, or the permissions changed, between the caller's check and this
     // subscription.
-    if (isFirst && (viewer.kind === 'apiKey' || permissions !== NO_MEMBERSHIPS)) void check();
+    if (isFirst && (viewer.kind === 'apiKey' || viewer.memberships !== undefined)) void check();
     return () => {
       if (listeners.delete(listener) && listeners.size === 0) stop();
     };
   };
 }
 
-const NO_MEMBERSHIPS = '{}';
-
 /** What an open stream may send, as text. Memberships are in the order of the projects. */
-function permissionsOf(viewer: Viewer): string {
-  return JSON.stringify(viewer.kind === 'apiKey' ? viewer.scopes : (viewer.memberships ?? {}));
+function permissionsOf(viewer: Viewer, projectId: string | undefined): string {
+  if (viewer.kind === 'apiKey') return JSON.stringify(viewer.scopes);
+  const { memberships = {} } = viewer;
+  return JSON.stringify(projectId === undefined ? memberships : (memberships[projectId] ?? null));
 }

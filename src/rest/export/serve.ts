@@ -78,7 +78,9 @@ export function createExportHandlers(
     // HTTP/1.0.
     const cut = () => void reply.raw.socket?.resetAndDestroy();
     const credential = { authorization: request.headers.authorization!, address: request.ip };
-    const unwatch = authentication.watch(request.viewer!, credential, cut);
+    // Otherwise, the owner of another project could keep ending the exports of its members.
+    const { projectId } = request.params as { projectId?: string };
+    const unwatch = authentication.watch(request.viewer!, credential, cut, { projectId });
     const closed = new AbortController();
     const leave = () => {
       release();

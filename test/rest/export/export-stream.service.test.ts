@@ -5,6 +5,7 @@ import pino from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { keepPartitions } from '../../../src/database/partitions.ts';
 import { firstIdAt } from '../../../src/ids.ts';
+import { connectSocket } from '../../graphql/socket-client.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { join, person } from '../../support/members.ts';
 import { metricValue, readMetrics } from '../../support/metrics.ts';
@@ -216,6 +217,22 @@ test('a member who is removed gets no more rows, even if their export hasn’t b
   response.resume();
   const ended = once(response, 'end').then(() => ['complete']);
   expect((await Promise.race([failed, ended]))[0]).toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('an export continues when the person’s role in another project changes', async () => {
+  const bob = await person(app, 'bob');
+  const owner = await person(app, 'alice', 'ENTERPRISE');
+  const ids = await insertEvents(sql, { projectId, count: COUNT });
+  const other = await createProject(bob);
+  const member = await join(bob, other.base, owner, 'VIEWER');
+  const response = await openDownload(app, owner, base + EXPORT);
+  response.pause();
+  await waitUntilStuck();
+  const client = await connectSocket(app.url, owner.token);
+  await bob.rest('PATCH', `${other.base}/members/${member.id}`, { role: 'ADMIN' });
+  // By then, the credential has been checked again.
+  expect((await client.closed).code).toBe(1012);
+  expect(idsOf(await readRest(response)).slice(-COUNT)).toEqual(ids);
 });
 
 test('a client that doesn’t read is dropped after a while', async () => {
