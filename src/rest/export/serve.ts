@@ -17,8 +17,9 @@ import type { Query } from '../read-query.ts';
 import type { RestRoute } from '../routes/route.ts';
 import { partOf, prepareRoute, runDocument } from '../run-route.ts';
 import { inAnyCase } from '../values.ts';
-import { type Column, EXPORT_FORMATS, type ExportFormat, type ExportFormatName, type Row } from './formats.ts';
+import { EXPORT_FORMATS, type ExportFormatName, type Row } from './formats.ts';
 import { type Page, readRows } from './pages.ts';
+import { createExportTurns, type TurnOptions } from './turns.ts';
 
 /** How many exports can run at the same time. A client that reads slowly can make one last for hours. */
 const EXPORT_LIMITS: SlotLimits = { perAccount: 3, perProcess: 20 };
@@ -33,7 +34,11 @@ const EXPORT_COST = 10;
 /** A client must read this much within the time that `sendStream` allows. */
 const CHUNK_BYTES = 64 * 1024;
 
-export type ExportOptions = { limits?: SlotLimits | undefined; stallMilliseconds?: number | undefined };
+export type ExportOptions = {
+  limits?: SlotLimits | undefined;
+  stallMilliseconds?: number | undefined;
+  turns?: TurnOptions | undefined;
+};
 
 /** Returns a function that creates the handler for an export route. All handlers share the same limits. */
 export function createExportHandlers(
@@ -53,7 +58,7 @@ export function createExportHandlers(
     authentication,
     backlogs,
     contextOf,
-    exports: { limits = EXPORT_LIMITS, stallMilliseconds } = {},
+    exports: { limits = EXPORT_LIMITS, stallMilliseconds, turns } = {},
   } = options;
   const forNewAccounts = Math.floor(limits.perProcess * SHARE_FOR_NEW_ACCOUNTS);
   const slots = createSlots(
@@ -66,6 +71,7 @@ export function createExportHandlers(
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     },
   );
+  const inTurn = createExportTurns(turns);
   const running = new Set<() => void>();
   app.addHook('preClose', async () => {
     for (const cut of running) cut();
@@ -102,8 +108,12 @@ export function createExportHandlers(
     function rowsOf(request: FastifyRequest, signal: AbortSignal, after: string | undefined) {
       const params = request.params as Record<string, string>;
       const variables = { ...prepared.readQuery(request.query as Query), ...params, ...route.fixed };
-      const read = async (page: object) =>
-        partOf(await runDocument(server, prepared, { ...variables, ...page }, contextOf(request)), route);
+      const read = (page: object) =>
+        inTurn(request.viewer!.userId, async () => {
+          // The client may have disconnected while it was waiting for its turn.
+          if (signal.aborted) throw new AppError('BAD_REQUEST');
+          return partOf(await runDocument(server, prepared, { ...variables, ...page }, contextOf(request)), route);
+        });
       return route.isPaged ? readRows((page) => read(page) as Promise<Page>, signal, after) : readAtOnce(read);
     }
 
@@ -134,7 +144,9 @@ export function createExportHandlers(
       const backlog = backlogs.open(request.viewer!.userId, { drop, cut });
       signal.addEventListener('abort', backlog.close);
       const head = after === undefined ? EXPORT_FORMATS[format].head(columns) : '';
-      const body = chunksOf(EXPORT_FORMATS[format], { head, columns }, first, rows);
+      const write = (page: readonly Row[]) =>
+        inTurn(request.viewer!.userId, () => EXPORT_FORMATS[format].rows(page, columns));
+      const body = chunksOf(write, head, first, rows);
       await sendStream(body, reply.raw, { backlog, log: request.log as Logger, stallMilliseconds, cut });
       return reply;
     };
@@ -167,14 +179,14 @@ async function* readAtOnce(read: (page: object) => Promise<unknown>): AsyncGener
 }
 
 async function* chunksOf(
-  format: ExportFormat,
-  { head, columns }: { head: string; columns: readonly Column[] },
+  write: (rows: readonly Row[]) => Promise<string>,
+  head: string,
   first: IteratorResult<Row[], void>,
   rest: AsyncGenerator<Row[], void>,
 ): AsyncGenerator<Uint8Array> {
   const firstRows = first.done ? [] : first.value;
-  yield* inChunks(head + format.rows(firstRows, columns));
-  for await (const rows of rest) yield* inChunks(format.rows(rows, columns));
+  yield* inChunks(head + (await write(firstRows)));
+  for await (const rows of rest) yield* inChunks(await write(rows));
 }
 
 function* inChunks(text: string): Generator<Uint8Array> {

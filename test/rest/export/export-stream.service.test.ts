@@ -11,6 +11,7 @@ import { join, person } from '../../support/members.ts';
 import { metricValue, readMetrics } from '../../support/metrics.ts';
 import { operatorsEnv, userIdOf } from '../../support/operator.ts';
 import { createKey, createProject } from '../../support/resources.ts';
+import { waitingStatements } from '../../support/waiting-statements.ts';
 import { download, insertEvents, linesOf, openDownload, readRest } from './download.ts';
 
 /** 9 MB of events. Connections can buffer at most 6 MB of them. */
@@ -279,6 +280,29 @@ test('slow exports of a few accounts leave half of the slots to accounts that ha
   const { base: other } = await createProject(bob);
   expect((await download(app, bob, other + EXPORT)).status).toBe(200);
   for (const response of open) response.destroy();
+});
+
+test('at most two pages are read at the same time, no matter how many accounts export', async () => {
+  await sql.end();
+  await app.stop();
+  await start({ exports: { turns: { turnMilliseconds: 600_000 } } });
+  const people = [alice, await app.user('bob', 'ENTERPRISE'), await app.user('carol', 'ENTERPRISE')];
+  const others = [await app.user('dora', 'ENTERPRISE'), await app.user('emil', 'ENTERPRISE')];
+  const projects = new Map<TestUser, string>();
+  for (const user of [...people, ...others]) projects.set(user, (await createProject(user)).base);
+
+  const lock = await sql.connect();
+  await lock.query('BEGIN; LOCK TABLE "Event" IN ACCESS EXCLUSIVE MODE');
+  const exports = people.map((user) => download(app, user, projects.get(user) + EXPORT));
+  await expect.poll(() => waitingStatements(sql), WAIT).toBeGreaterThanOrEqual(2);
+  // These are not exports, so they don't wait for them. They are sent after them.
+  const lists = others.map((user) => user.rest('GET', `${projects.get(user)}/events`));
+  await expect.poll(() => waitingStatements(sql), WAIT).toBeGreaterThanOrEqual(2 + lists.length);
+  const waiting = await waitingStatements(sql);
+  await lock.query('COMMIT');
+  lock.release();
+  expect(waiting).toBe(2 + lists.length);
+  for (const { status } of [...(await Promise.all(exports)), ...(await Promise.all(lists))]) expect(status).toBe(200);
 });
 
 test('an export continues after the database was unavailable for a moment', async () => {
