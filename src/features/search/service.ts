@@ -6,6 +6,7 @@ import { connectorTitle } from '../../connectors/types/registry.ts';
 import { runStatement, type Statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { typeOfId } from '../../ids.ts';
+import { createFairQueue } from '../../limits/fair-queue.ts';
 import { parseInput } from '../../validation.ts';
 import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
 import { SEARCHED_TYPES, type SearchResult } from './results.ts';
@@ -20,6 +21,12 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
  * logged.
  */
 const SECRET = /^(tg_(live|test)|whsec)_.{8}/;
+
+/**
+ * How many searches by name run at the same time in this process. Each can read tens of thousands of names, which keeps a
+ * processor of the database busy for up to a second.
+ */
+const BY_NAME_AT_ONCE = 2;
 
 /** Checks the text to search for. */
 export const searchInput = z.object({
@@ -40,6 +47,8 @@ export const searchInput = z.object({
  * hosts, and names. Searches only what everyone with read access to the project can see, not masked parts or secrets.
  */
 export function createSearchService({ db }: { db: TenantDatabase }) {
+  const turns = createFairQueue({ perAccount: 1, perProcess: BY_NAME_AT_ONCE });
+
   return {
     /**
      * At most 10 items of each type, in one of the viewer's projects or in all of them. Someone else's items look like
@@ -51,10 +60,11 @@ export function createSearchService({ db }: { db: TenantDatabase }) {
       const text = checkText(query);
       const projectIds = await searchableProjects(db.prisma, viewer, projectId);
       if (projectIds.length === 0) return [];
-      const [lookup, value] = lookupOf(text, projectId == null);
+      const { lookup, value, isByName } = lookupOf(text, projectId == null);
       // Every item is in one of these projects.
       const statement = lookup(projectIds, value) as Statement<SearchResult>;
-      const { rows } = await runStatement(db.pool, statement);
+      const run = () => runStatement(db.pool, statement);
+      const { rows } = await (isByName ? turns.run(viewer.userId, run) : run());
       const rank = ({ type }: SearchResult) => SEARCHED_TYPES.indexOf(type);
       return rows
         .map((found) => (found.type === 'Connector' ? { ...found, label: connectorTitle(found.label) } : found))
@@ -63,13 +73,13 @@ export function createSearchService({ db }: { db: TenantDatabase }) {
   };
 }
 
-function lookupOf(text: string, inAllProjects: boolean): [lookup: Lookup, value: string] {
+function lookupOf(text: string, inAllProjects: boolean): { lookup: Lookup; value: string; isByName?: boolean } {
   const type = typeOfId(text.toLowerCase());
   const byId = type && BY_ID[type];
-  if (byId) return [byId, text.toLowerCase()];
-  if (isHash(text)) return [BY_HASH, text.toLowerCase()];
-  if (isAddress(text, { strict: false })) return [BY_WALLET, getAddress(text.toLowerCase())];
-  return [BY_TEXT[inAllProjects ? 'everywhere' : 'inProject'], text];
+  if (byId) return { lookup: byId, value: text.toLowerCase() };
+  if (isHash(text)) return { lookup: BY_HASH, value: text.toLowerCase() };
+  if (isAddress(text, { strict: false })) return { lookup: BY_WALLET, value: getAddress(text.toLowerCase()) };
+  return { lookup: BY_TEXT[inAllProjects ? 'everywhere' : 'inProject'], value: text, isByName: true };
 }
 
 function checkText(query: string): string {

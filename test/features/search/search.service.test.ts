@@ -4,6 +4,7 @@ import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
 import { insertPayment } from '../../support/payments.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../../support/resources.ts';
+import { waitingStatements } from '../../support/waiting-statements.ts';
 
 const HASH = `0x${'ab'.repeat(32)}`;
 const SECRET_PART = 'T0SECRETPART';
@@ -227,4 +228,30 @@ test('a document can’t have many searches, because each looks through many nam
     `{ ${Array.from({ length: count }, (_, index) => `s${index}: search(query: "x${index}") { itemId }`).join(' ')} }`;
   expect((await alice.graphql(searches(3))).errors).toBeUndefined();
   expect((await alice.graphql(searches(5))).errors).toMatchObject([{ extensions: { code: 'GRAPHQL_TOO_COMPLEX' } }]);
+});
+
+test('at most two searches by name run at the same time, one of each account, and other requests don’t wait for them', async () => {
+  const people = [bob, await app.user('carol', 'ENTERPRISE'), await app.user('dora', 'ENTERPRISE')];
+  const projects = new Map<TestUser, string>();
+  for (const user of [alice, ...people]) projects.set(user, (await createProject(user)).base);
+  const search = (user: TestUser) => user.rest('GET', `${projects.get(user)}/search?q=weather`);
+
+  const lock = await sql.connect();
+  await lock.query('BEGIN; LOCK TABLE "Connector" IN ACCESS EXCLUSIVE MODE');
+  const searches = [alice, alice, alice].map(search);
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(1);
+  const lists = people.map((user) => user.rest('GET', `${projects.get(user)}/connectors`));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(1 + lists.length);
+  const ofOneAccount = await waitingStatements(sql);
+  searches.push(...people.map(search));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2 + lists.length);
+  lists.push(alice.rest('GET', `${projects.get(alice)}/connectors`));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2 + lists.length);
+  const ofAll = await waitingStatements(sql);
+  await lock.query('COMMIT');
+  lock.release();
+
+  expect(ofOneAccount).toBe(1 + 3);
+  expect(ofAll).toBe(2 + 4);
+  for (const { status } of await Promise.all([...searches, ...lists])) expect(status).toBe(200);
 });
