@@ -5,6 +5,9 @@ import { complexityFromQuery } from '@pothos/plugin-complexity';
 import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
+import { createTurns, type TurnOptions } from '../limits/turns.ts';
+import { withinDeadline } from '../operation.ts';
+import type { GraphQLContext } from '../schema/context.ts';
 import { MAX_COST, MAX_ITEM_COST } from '../schema/cost.ts';
 import { checkVariables } from './check-variables.ts';
 import { deadlinePlugin, type RunOperation } from './deadline.ts';
@@ -16,11 +19,19 @@ export const MAX_TOKENS = 3_000;
 const MAX_DEPTH = 10;
 const MAX_ALIASES = 30;
 const MAX_DIRECTIVES = 20;
+/** Documents that cost more than this, about a megabyte, take turns. */
+const MAX_COST_WITHOUT_TURN = 1_000;
+/** An expensive document keeps the process busy for up to half a second, and for longer if there is other work. */
+const TURN_MILLISECONDS = 2_000;
 /** The number of errors to report for a document. */
 const MAX_ERRORS = 5;
 
 /** Limits what one document can request. The REST API's own documents have no maximum cost. */
-export function limitPlugins(isOwn: (document: DocumentNode) => boolean, runOperation: RunOperation): Plugin[] {
+export function limitPlugins(
+  isOwn: (document: DocumentNode) => boolean,
+  runOperation: RunOperation,
+  turns?: TurnOptions,
+): Plugin[] {
   return [
     lengthPlugin(),
     tokensPlugin(),
@@ -28,7 +39,7 @@ export function limitPlugins(isOwn: (document: DocumentNode) => boolean, runOper
     maxAliasesPlugin({ n: MAX_ALIASES, ...refuse(`has more than ${MAX_ALIASES} aliases`) }),
     maxDirectivesPlugin({ n: MAX_DIRECTIVES, ...refuse(`has more than ${MAX_DIRECTIVES} directives`) }),
     checkVariables(isOwn),
-    costPlugin(isOwn),
+    costPlugin(isOwn, turns),
     deadlinePlugin(runOperation),
     errorCountPlugin(),
     responseLimitPlugin(),
@@ -77,9 +88,10 @@ function tokensPlugin(): Plugin {
 }
 
 /**
- * Calculates the cost of a document before it runs, rejects expensive ones, and adds `extensions.cost` to responses.
+ * Calculates the cost of a document before it runs, rejects those that cost too much, lets expensive ones take turns, and
+ * adds `extensions.cost` to responses.
  */
-function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
+function costPlugin(isOwn: (document: DocumentNode) => boolean, turns?: TurnOptions): Plugin {
   const requireAffordable = (args: ExecutionArgs): number => {
     const introspection = priceIntrospection(args);
     if (introspection.schemas > 1)
@@ -95,10 +107,27 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean): Plugin {
     );
   };
 
+  const inTurn = createTurns({ turnMilliseconds: TURN_MILLISECONDS, ...turns });
+
+  /** Waits for the account's turn, but not longer than until the deadline. */
+  async function executeInTurn(executeFn: (args: ExecutionArgs) => unknown, args: ExecutionArgs): Promise<unknown> {
+    const { promise: started, resolve: start } = Promise.withResolvers<void>();
+    const result = inTurn((args.contextValue as GraphQLContext).viewer.userId, async () => {
+      // If the caller is no longer waiting, this throws.
+      await withinDeadline(start);
+      return executeFn(args);
+    });
+    await Promise.race([result, withinDeadline(() => started)]);
+    return result;
+  }
+
   return {
-    onExecute({ args }) {
+    onExecute({ args, executeFn, setExecuteFn }) {
       if (isOwn(args.document)) return undefined;
       const requested = requireAffordable(args as ExecutionArgs);
+      if (requested > MAX_COST_WITHOUT_TURN) {
+        setExecuteFn((executed: ExecutionArgs) => executeInTurn(executeFn, executed));
+      }
       return {
         onExecuteDone({ result, setResult }) {
           if (Symbol.asyncIterator in result) return;

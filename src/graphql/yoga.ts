@@ -1,6 +1,7 @@
 import type { DocumentNode, ExecutionResult, GraphQLError } from 'graphql';
 import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
+import type { TurnOptions } from '../limits/turns.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import { countMutations } from './count-mutations.ts';
 import { createOperationRunner } from './deadline.ts';
@@ -31,9 +32,11 @@ export function createGraphQLServer(options: {
   poolSize: number;
   /** How long an operation may take. */
   operationMilliseconds?: number;
+  /** How expensive documents take turns. */
+  turns?: TurnOptions | undefined;
   onOperation?: OnOperation;
 }) {
-  const { log, ownDocuments, publicUrl, poolSize, operationMilliseconds, onOperation } = options;
+  const { log, ownDocuments, publicUrl, poolSize, operationMilliseconds, turns, onOperation } = options;
   const maskError = createErrorMask(log, publicUrl);
   const runOperation = createOperationRunner(poolSize, operationMilliseconds);
   const yoga = createYoga<GraphQLContext>({
@@ -50,7 +53,7 @@ export function createGraphQLServer(options: {
       errorCache: createLRUCache({ max: MAX_CACHED_DOCUMENTS }),
     },
     plugins: [
-      ...limitPlugins((document) => ownDocuments.has(document), runOperation),
+      ...limitPlugins((document) => ownDocuments.has(document), runOperation, turns),
       countMutations(),
       countIntrospections(),
       maskValidationErrors(maskError),

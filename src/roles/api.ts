@@ -89,6 +89,7 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     publicUrl: config.publicUrl,
     poolSize: config.databasePoolSize,
     operationMilliseconds: resources.overrides.operationMilliseconds,
+    turns: resources.overrides.turns,
     onOperation: metrics.onOperation,
   });
   const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({

@@ -3,6 +3,7 @@ import type { PayloadVersions } from '../events/versions.ts';
 import type { PaymentRail } from '../gateway/chain/rails.ts';
 import type { ResponseMemoryBounds } from '../gateway/payment/response-memory.ts';
 import type { ResponsePacing } from '../gateway/upstream/response-pacing.ts';
+import type { TurnOptions } from '../limits/turns.ts';
 import type { ExportOptions } from '../rest/export/serve.ts';
 import type { RestRoute } from '../rest/routes/route.ts';
 import type { TestPayments } from '../sandbox/test-payments.ts';
@@ -34,6 +35,8 @@ export type Overrides = {
   responseMemory?: ResponseMemoryBounds;
   /** How many paid calls to an account's origin a client address may have in progress. */
   maxCallsPerAddress?: number;
+  /** How expensive documents take turns. */
+  turns?: TurnOptions;
   /** How many exports may run at the same time, and how fast they must be read. */
   exports?: ExportOptions;
   /** The events' payload versions. */

@@ -11,6 +11,7 @@ import { sendStream } from '../../http/send-stream.ts';
 import { ID_PREFIXES, isId } from '../../ids.ts';
 import type { Backlogs } from '../../limits/backlog.ts';
 import { createSlots, type SlotLimits } from '../../limits/slots.ts';
+import { createTurns, type TurnOptions } from '../../limits/turns.ts';
 import type { GraphQLContext } from '../../schema/context.ts';
 import { columnsOf } from '../openapi-resources.ts';
 import type { Query } from '../read-query.ts';
@@ -19,7 +20,6 @@ import { partOf, prepareRoute, runDocument } from '../run-route.ts';
 import { inAnyCase } from '../values.ts';
 import { EXPORT_FORMATS, type ExportFormatName, type Row } from './formats.ts';
 import { type Page, readRows } from './pages.ts';
-import { createExportTurns, type TurnOptions } from './turns.ts';
 
 /** How many exports can run at the same time. A client that reads slowly can make one last for hours. */
 const EXPORT_LIMITS: SlotLimits = { perAccount: 3, perProcess: 20 };
@@ -71,7 +71,7 @@ export function createExportHandlers(
       retryAfterSeconds: RETRY_AFTER_SECONDS,
     },
   );
-  const inTurn = createExportTurns(turns);
+  const inTurn = createTurns(turns);
   const running = new Set<() => void>();
   app.addHook('preClose', async () => {
     for (const cut of running) cut();

@@ -1,21 +1,22 @@
 import { setImmediate } from 'node:timers/promises';
-import { createFairQueue } from '../../limits/fair-queue.ts';
+import { createFairQueue } from './fair-queue.ts';
 
-/** A page keeps a processor busy for up to a tenth of a second, so few of them may be in progress. */
+/** A step keeps the process busy for up to a tenth of a second, so few of them may be in progress. */
 const STEPS_AT_ONCE = 2;
 /** A step that takes longer is waiting for the database, and doesn't keep the process from doing other work. */
 const TURN_MILLISECONDS = 500;
 
 export type TurnOptions = { stepsAtOnce?: number; turnMilliseconds?: number };
 
-/** Runs a step of an account's export when it is its turn. */
+/** Runs a step of an account's work when it is its turn. */
 export type InTurn = <T>(accountId: string, step: () => T | Promise<T>) => Promise<T>;
 
 /**
- * Lets the exports of all accounts take turns at reading and formatting a page. Every other request needs several turns
- * of the event loop. If all exports did a step in each of these, everyone else would have to wait for seconds.
+ * Lets accounts take turns at steps that keep the process busy, such as reading or formatting a page of an export. Every
+ * other request needs several turns of the event loop. If all of these steps were done in each of them, everyone else would
+ * have to wait for seconds.
  */
-export function createExportTurns({
+export function createTurns({
   stepsAtOnce = STEPS_AT_ONCE,
   turnMilliseconds = TURN_MILLISECONDS,
 }: TurnOptions = {}): InTurn {

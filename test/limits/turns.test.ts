@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createExportTurns, type TurnOptions } from '../../../src/rest/export/turns.ts';
+import { createTurns, type TurnOptions } from '../../src/limits/turns.ts';
 
 /** Longer than any test. */
 const FOREVER = 2 ** 31 - 1;
 
 /** Starts steps that run until they are ended, and lists the ones that have started. */
 function openSteps(options: TurnOptions) {
-  const inTurn = createExportTurns(options);
+  const inTurn = createTurns(options);
   const started: string[] = [];
   const ends = new Map<string, () => void>();
   const results = new Map<string, Promise<string>>();
@@ -51,8 +51,8 @@ test('a step that waits for too long gives up its turn, and still returns its re
   expect(await results.get('a1')).toBe('a1');
 });
 
-test('an error of a step reaches its export, and the next step runs', async () => {
-  const inTurn = createExportTurns({ stepsAtOnce: 1, turnMilliseconds: FOREVER });
+test('an error of a step reaches its caller, and the next step runs', async () => {
+  const inTurn = createTurns({ stepsAtOnce: 1, turnMilliseconds: FOREVER });
   const failing = inTurn('a', () => {
     throw new Error('unreadable');
   });
@@ -62,7 +62,7 @@ test('an error of a step reaches its export, and the next step runs', async () =
 });
 
 test('other work is done between steps that wait for nothing', async () => {
-  const inTurn = createExportTurns({ stepsAtOnce: 1 });
+  const inTurn = createTurns({ stepsAtOnce: 1 });
   const order: string[] = [];
   const steps = ['a', 'b', 'c'].map((account) => inTurn(account, () => void order.push(account)));
   const work = () => {
