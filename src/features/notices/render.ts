@@ -43,8 +43,12 @@ function withoutForeignLinks(content: ContactContent): ContactContent {
 const shortened = (name: string) =>
   name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH).toWellFormed()}…` : name;
 
-/** Text that mail programs don't turn into links. Punctuation before a space or at the end can't be part of a link. */
-const withoutLinks = (text: string) => text.replaceAll(/[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=\S)/g, '·');
+/**
+ * Text that mail programs don't turn into links. Punctuation before a space or at the end can't be part of a link. U+FEFF
+ * counts as a space, but is invisible.
+ */
+const withoutLinks = (text: string) =>
+  text.replaceAll(/[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=[\S\ufeff])/g, '·');
 
 /** The message as JSON for Slack's incoming webhooks, which Mattermost, Rocket.Chat, and Discord (`/slack`) also accept. */
 export function slackBodyOf(content: ContactContent): string {

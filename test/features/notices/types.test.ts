@@ -103,7 +103,10 @@ describe('an email', () => {
     ['api_key.expired', { subjectId: newId('ApiKey'), subject: name }],
     [
       'transfer.offered',
-      { subjectId: newId('Project'), subject: `${name} evil.example@evil.example evil\uff0eexample` },
+      {
+        subjectId: newId('Project'),
+        subject: `${name} evil.example@evil.example evil\uff0eexample evil.\ufeffexample`,
+      },
     ],
     ['moon.rising', { subjectId: newId('Webhook'), subject: name }],
   ])('about a notice of the type %s has no link that someone else wrote', (type, facts) => {
