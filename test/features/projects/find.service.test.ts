@@ -50,7 +50,13 @@ test('a project has every column, with the same values as when read by Prisma', 
 test('a member finds another user’s project, along with their own projects, and no one else’s', async () => {
   const member = (memberId: string, id: string): Viewer =>
     ({ ...user(memberId), memberships: { [id]: 'VIEWER' } }) as Viewer;
-  expect(await findProject(db.pool, member(newId('User'), projectId), projectId)).toMatchObject({ id: projectId });
+  const bob = newId('User');
+  await db.prisma.user.create({ data: { id: bob, issuer: 'https://issuer.example.com', subject: 'bob' } });
+  // They may have been removed since they were identified.
+  expect(await findProject(db.pool, member(bob, projectId), projectId)).toBeNull();
+  const membership = { id: newId('ProjectMember'), projectId, userId: bob, role: 'VIEWER', name: 'bob' } as const;
+  await db.prisma.projectMember.create({ data: membership });
+  expect(await findProject(db.pool, member(bob, projectId), projectId)).toMatchObject({ id: projectId });
   expect(await findProject(db.pool, member(userId, newId('Project')), projectId)).toMatchObject({ id: projectId });
   expect(await findProject(db.pool, member(newId('User'), newId('Project')), projectId)).toBeNull();
 });
