@@ -269,7 +269,8 @@ describe('a claimed delivery that is waiting for its turn', () => {
     await until(async () => (await stage.countBy('RUNNING')) === 6);
     resolve({ statusCode: 410 });
     await until(async () => (await stage.countBy('SKIPPED')) === 4);
-    expect(await stage.countBy('FAILED')).toBe(2);
+    // The second response may arrive after the others have been skipped.
+    await until(async () => (await stage.countBy('FAILED')) === 2);
     expect(receiver.requests).toHaveLength(2);
   });
 });
