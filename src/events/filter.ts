@@ -1,4 +1,5 @@
 import { EVENT_FIELDS, type EventField } from './fields.ts';
+import { containsText } from './text-search.ts';
 
 export const OPERATORS = [
   ...(['eq', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'exists', 'startsWith', 'contains'] as const),
@@ -19,24 +20,40 @@ export type FilteredEvent = { type: string; data: Readonly<Record<string, unknow
 type Compare = (left: never, right: never) => number;
 
 const COMPARE: Record<EventField['type'], Compare> = {
-  text: (left: string, right: string) => (left < right ? -1 : Number(left > right)),
+  text: compareTexts,
   integer: (left: number, right: number) => left - right,
   decimal: compareDecimals,
 };
 
-type Test = (compare: (operand: unknown) => number, operand: unknown, value: unknown) => boolean;
+type Test = (value: unknown, operand: unknown, type: EventField['type']) => boolean;
+
+const ordered =
+  (isMatch: (difference: number) => boolean): Test =>
+  (value, operand, type) =>
+    isMatch((COMPARE[type] as (left: unknown, right: unknown) => number)(value, operand));
 
 const TESTS: Record<Exclude<Operator, 'exists'>, Test> = {
-  eq: (compare, operand) => compare(operand) === 0,
-  ne: (compare, operand) => compare(operand) !== 0,
-  in: (compare, operand) => (operand as unknown[]).some((item) => compare(item) === 0),
-  gt: (compare, operand) => compare(operand) > 0,
-  gte: (compare, operand) => compare(operand) >= 0,
-  lt: (compare, operand) => compare(operand) < 0,
-  lte: (compare, operand) => compare(operand) <= 0,
-  startsWith: (_compare, operand, value) => (value as string).startsWith(operand as string),
-  contains: (_compare, operand, value) => (value as string).includes(operand as string),
+  eq: isOneOf,
+  ne: (value, operand, type) => !isOneOf(value, operand, type),
+  in: isOneOf,
+  gt: ordered((difference) => difference > 0),
+  gte: ordered((difference) => difference >= 0),
+  lt: ordered((difference) => difference < 0),
+  lte: ordered((difference) => difference <= 0),
+  startsWith: (value, operand) => (value as string).startsWith(operand as string),
+  contains: (value, operand) => containsText(value as string, operand as string),
 };
+
+/**
+ * Whether a value is equal to an operand or to one in a list. Every event is compared with the filters of all its
+ * destinations, and a list can have a thousand items, so the value is converted only once.
+ */
+function isOneOf(value: unknown, operand: unknown, type: EventField['type']): boolean {
+  const operands = Array.isArray(operand) ? operand : [operand];
+  if (type !== 'decimal') return operands.includes(value);
+  const shortest = shortestDecimal(value as string);
+  return operands.some((item: string) => item.startsWith(shortest) && shortestDecimal(item) === shortest);
+}
 
 /** Whether an event matches a filter. A missing or null field matches no condition except `exists: false`. */
 export function matchesFilter(node: FilterNode, event: FilteredEvent): boolean {
@@ -48,8 +65,7 @@ export function matchesFilter(node: FilterNode, event: FilteredEvent): boolean {
   const type = EVENT_FIELDS.get(field)?.type;
   if (operator === 'exists') return (value !== null) === operand;
   if (value === null || !type) return false;
-  const compare = COMPARE[type] as (left: unknown, right: unknown) => number;
-  return TESTS[operator]((other) => compare(value, other), operand, value);
+  return TESTS[operator](value, operand, type);
 }
 
 function fieldValue(field: string, { type, data }: FilteredEvent): unknown {
@@ -60,16 +76,20 @@ function fieldValue(field: string, { type, data }: FilteredEvent): unknown {
 
 /** Compares two decimal numbers of any length exactly: `"1.0"` equals `"1"`, and `"0.1"` is greater than `"0.09"`. */
 export function compareDecimals(left: string, right: string): number {
-  const decimals = Math.max(decimalsOf(left), decimalsOf(right));
-  const difference = scaled(left, decimals) - scaled(right, decimals);
-  return difference < 0n ? -1 : Number(difference > 0n);
+  const [leftWhole = '', leftFraction = ''] = shortestDecimal(left).split('.');
+  const [rightWhole = '', rightFraction = ''] = shortestDecimal(right).split('.');
+  return (
+    leftWhole.length - rightWhole.length ||
+    compareTexts(leftWhole, rightWhole) ||
+    compareTexts(leftFraction, rightFraction)
+  );
 }
 
-function decimalsOf(text: string): number {
-  return text.split('.')[1]?.length ?? 0;
+function compareTexts(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
 }
 
-function scaled(text: string, decimals: number): bigint {
-  const [whole = '', fraction = ''] = text.split('.');
-  return BigInt(whole + fraction.padEnd(decimals, '0'));
+/** A decimal number without zeros at the end of its fraction. Filters and events have none at the start. */
+function shortestDecimal(text: string): string {
+  return text.includes('.') ? text.replace(/\.?0*$/, '') : text;
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { EVENT_FIELDS } from '../../src/events/fields.ts';
 import { compareDecimals, matchesFilter } from '../../src/events/filter.ts';
 import { eventFilterInput, FILTER_LIMITS, readFilter } from '../../src/events/filter-input.ts';
 import { SAMPLE_PAYLOADS } from '../../src/events/samples.ts';
+import { containsText } from '../../src/events/text-search.ts';
 import { EVENT_PAYLOADS, EVENT_TYPES, type EventType } from '../../src/events/types.ts';
 
 type Data = Record<string, unknown>;
@@ -78,6 +79,55 @@ describe('a filter', () => {
   test('matches nothing if a field or operator no longer exists', () => {
     expect(matches({ 'data.gone': { ne: 'x' } })).toBe(false);
     expect(matches({ 'data.method': { like: 'G' } })).toBe(false);
+  });
+});
+
+/** Every event is compared with the filters of all its destinations, before the process does anything else. */
+describe('the largest filters are cheap to evaluate, because', () => {
+  const DESTINATIONS = 200;
+
+  test('amounts in a list are compared as text, not converted to numbers', () => {
+    const amounts = Array.from({ length: 900 }, (_, index) => String((index % 9) + 1));
+    const node = readFilter({ 'data.amountUsd': { in: amounts } });
+    const convert = vi.spyOn(globalThis, 'BigInt');
+    const data = { ...settled.data, amountUsd: '12345.678901' };
+    const results = Array.from({ length: DESTINATIONS }, () => matchesFilter(node, { ...settled, data }));
+    const conversions = convert.mock.calls.length;
+    convert.mockRestore();
+    expect(new Set(results)).toEqual(new Set([false]));
+    expect(conversions).toBe(0);
+  });
+
+  test('a long value is searched from start to end only a few times, no matter how many destinations there are', () => {
+    const path = `/${'a'.repeat(2000)}`;
+    const part = (index: number) => `${'a'.repeat(1 + (index % 9))}b`;
+    const node = readFilter({
+      or: Array.from({ length: 50 }, (_, index) => ({ 'data.endpointPath': { contains: part(index) } })),
+    });
+    const search = vi.spyOn(String.prototype, 'includes');
+    const data = { ...settled.data, endpointPath: path };
+    const results = Array.from({ length: DESTINATIONS }, () => matchesFilter(node, { ...settled, data }));
+    const searches = search.mock.contexts.filter((text) => String(text) === path).length;
+    search.mockRestore();
+    expect(new Set(results)).toEqual(new Set([false]));
+    expect(searches).toBeLessThanOrEqual(50);
+  });
+});
+
+describe('a long value', () => {
+  test('contains the same texts, however often it is searched', () => {
+    const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀'), maxLength: 300 });
+    fc.assert(
+      fc.property(letters, fc.array(letters, { maxLength: 10 }), fc.nat(), (tail, others, at) => {
+        const value = `${'ab'.repeat(40)}${tail}`;
+        const found = value.slice(at % value.length, (at % value.length) + 20);
+        const texts = [...others, found, `${found}b`, value, `${value}a`].filter((text) => text !== '');
+        for (let round = 0; round < 60; round++) {
+          for (const text of texts) expect(containsText(value, text)).toBe(value.indexOf(text) !== -1);
+        }
+      }),
+      { numRuns: 200 },
+    );
   });
 });
 
