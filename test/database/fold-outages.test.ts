@@ -2,6 +2,8 @@ import pg from 'pg';
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { foldOutages } from '../../src/database/fold-outages.ts';
+import { toEgressError } from '../../src/egress/egress-error.ts';
+import { UpstreamError } from '../../src/gateway/upstream/upstream-error.ts';
 
 type Line = { msg: string; leftOut?: number; requestId?: string };
 
@@ -51,4 +53,15 @@ test('all other lines are written as they are', () => {
   }
   expect(lines).toHaveLength(15);
   expect(lines.slice(-2).map(({ msg }) => msg)).toEqual(['hello world', 'listening on 80']);
+});
+
+test('lines about sellers’ servers that can’t be reached are written, because one seller’s must not hide another’s', () => {
+  const { log, lines } = openLog();
+  const refused = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+  for (const paymentId of ['pay_1', 'pay_2', 'pay_3']) {
+    const err = new UpstreamError('connection_refused', 'failed', { cause: toEgressError(refused()) });
+    log.info({ err, paymentId }, 'an upstream call failed');
+    log.warn({ err: toEgressError(reset()), paymentId }, "couldn't verify a payment");
+  }
+  expect(lines).toHaveLength(6);
 });
