@@ -4,7 +4,9 @@ import type { DestinationStream } from 'pino';
 const GATHER_MILLISECONDS = 50;
 /** If the reader of a pipe is slow. */
 const RETRY_MILLISECONDS = 100;
-const MAX_RETRIES_AT_EXIT = 20;
+/** Shorter, because the process waits: a pipe takes only 64 KB at a time. */
+const RETRY_AT_EXIT_MILLISECONDS = 10;
+const MAX_MILLISECONDS_AT_EXIT = 5_000;
 /** If nobody reads the log, it must not use up the memory. */
 const MAX_WAITING_CHARACTERS = 2 ** 24;
 const NEWLINE = 0x0a;
@@ -21,7 +23,7 @@ export type LogOutput = DestinationStream & {
  * Lines that can't be written, for example, because the disk is full, are lost, and the process continues. Once lines
  * can be written again, one of them says how many are missing: docs/decisions/0075-log-output.md.
  *
- * @param fd an open file descriptor.
+ * @param fd an open file descriptor. If it is a pipe, it must not block: while nobody reads it, the process couldn't exit.
  */
 export function openLogOutput(fd: number): LogOutput {
   let lines: string[] = [];
@@ -91,13 +93,13 @@ export function openLogOutput(fd: number): LogOutput {
 
   process.once('exit', () => {
     let bytes = Buffer.concat([waiting, take()]);
-    for (let retries = 0; bytes.length > 0 && retries < MAX_RETRIES_AT_EXIT; ) {
+    const until = performance.now() + MAX_MILLISECONDS_AT_EXIT;
+    while (bytes.length > 0 && performance.now() < until) {
       try {
         bytes = bytes.subarray(writeSync(fd, bytes));
       } catch (error) {
         if (!isBusy(error as NodeJS.ErrnoException)) return;
-        retries += 1;
-        pause(RETRY_MILLISECONDS);
+        pause(RETRY_AT_EXIT_MILLISECONDS);
       }
     }
   });

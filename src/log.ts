@@ -33,6 +33,8 @@ let standardOutput: LogOutput | undefined;
 export const lostLogLines = (): number => standardOutput?.lostLines() ?? 0;
 
 function openStandardOutput(): LogOutput {
+  // If it is a pipe, Node makes it non-blocking when the stream is created.
+  void process.stdout;
   standardOutput ??= openLogOutput(STANDARD_OUTPUT);
   return standardOutput;
 }

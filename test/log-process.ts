@@ -1,4 +1,4 @@
-/** Logs a thousand lines in a row and then ends the way its argument specifies. */
+/** Logs a thousand lines in a row, or as many as its second argument says, and then ends the way its first one specifies. */
 import { createLog, lostLogLines } from '../src/log.ts';
 
 const endings: Record<string, () => void> = {
@@ -21,5 +21,6 @@ const endings: Record<string, () => void> = {
 };
 
 const log = createLog('info');
-for (let number = 1; number <= 1_000; number++) log.info({ number, token: 'hidden' }, 'line');
+const count = Number(process.argv[3] ?? 1_000);
+for (let number = 1; number <= count; number++) log.info({ number, token: 'hidden' }, 'line');
 endings[process.argv[2]!]!();

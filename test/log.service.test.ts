@@ -4,7 +4,7 @@ import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { NODE } from './support/programs.ts';
 
 const PROGRAM = join(import.meta.dirname, 'log-process.ts');
@@ -32,6 +32,15 @@ test.each(ENDINGS)(
     expect(output).not.toContain('hidden');
   },
 );
+
+// A process that still has to write doesn't end by itself.
+test.each(ENDINGS.slice(1))('if nobody reads the log, a process still ends %s', async (ending, exitCode) => {
+  const child = spawn(NODE, [PROGRAM, ending, '50000'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdout.pause();
+  child.stderr.resume();
+  expect(await once(child, 'exit')).toEqual([exitCode, null]);
+});
 
 describe('if the log can’t grow', () => {
   const MAX_BLOCKS = 16;
