@@ -28,13 +28,13 @@ export const EXIT_CODE_MEANINGS: Readonly<Record<ExitReason, string>> = {
 };
 
 /** The service's errors that have their own exit code. */
-const REASONS: Readonly<Record<string, ExitReason>> = {
-  UNAUTHENTICATED: 'unauthenticated',
-  RECENT_SIGN_IN_REQUIRED: 'unauthenticated',
-  FORBIDDEN: 'forbidden',
-  NOT_FOUND: 'notFound',
-  RATE_LIMITED: 'rateLimited',
-};
+const REASONS: ReadonlyMap<string, ExitReason> = new Map([
+  ['UNAUTHENTICATED', 'unauthenticated'],
+  ['RECENT_SIGN_IN_REQUIRED', 'unauthenticated'],
+  ['FORBIDDEN', 'forbidden'],
+  ['NOT_FOUND', 'notFound'],
+  ['RATE_LIMITED', 'rateLimited'],
+]);
 
 export type FieldError = { pointer: string; message: string };
 
@@ -53,7 +53,7 @@ export class Failure extends Error {
 
   constructor(exitReason: ExitReason, message: string, details: Details = {}) {
     super(message);
-    this.exitReason = REASONS[details.code ?? ''] ?? exitReason;
+    this.exitReason = REASONS.get(details.code ?? '') ?? exitReason;
     this.isTransient = details.isTransient ?? false;
     this.code = details.code;
     this.errors = details.errors ?? [];
@@ -71,10 +71,10 @@ export function otherErrors(errors: readonly FieldError[] = []): string {
 
 /** Advice for people at a terminal, to add to the service's message. Starts with a space unless it is empty. */
 export function adviceFor(code: string | undefined): string {
-  return ADVICE[code ?? ''] ?? '';
+  return ADVICE.get(code ?? '') ?? '';
 }
 
-const ADVICE: Readonly<Record<string, string>> = {
-  UNAUTHENTICATED: ' Set TOLLGATE_API_KEY to an API key, or TOLLGATE_TOKEN to a token that has not expired.',
-  INVALID_RESPONSE: ' Check --url or TOLLGATE_URL.',
-};
+const ADVICE: ReadonlyMap<string, string> = new Map([
+  ['UNAUTHENTICATED', ' Set TOLLGATE_API_KEY to an API key, or TOLLGATE_TOKEN to a token that has not expired.'],
+  ['INVALID_RESPONSE', ' Check --url or TOLLGATE_URL.'],
+]);
