@@ -377,6 +377,30 @@ export type StatementTypes = {
       "meta": Json;
     };
   };
+  "delivery_claim_in_turn": {
+    values: [Whole, number, List<string>, List<number>, number, Whole, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, List<string>, List<number>, List<string>, List<number>, string, Whole];
+    row: {
+      "id": string;
+      "projectId": string;
+      "destination": string;
+      "trigger": string;
+      "isUrgent": boolean;
+      "attemptCount": number;
+      "retryStep": number;
+      "leaseToken": number;
+      "errorClass": string;
+      "orderingKey": string;
+      "ageSeconds": number;
+      "eventId": string;
+      "type": string;
+      "version": number;
+      "test": boolean;
+      "timestamp": Date;
+      "data": string;
+      "traceContext": string;
+      "meta": Json;
+    };
+  };
   "delivery_claim_parked": {
     values: [Whole, number, List<string>, List<number>, number, number, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, string, number];
     row: {

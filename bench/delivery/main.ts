@@ -4,7 +4,7 @@
  *   npm run bench:delivery                     everything, in less than 15 minutes
  *   npm run bench:delivery -- --quick          smaller numbers, in about a minute
  *   npm run bench:delivery -- --only peers     one part: peers, workers, destinations, backlog, slow, calm, black-hole,
- *                                              snapshot, dump, sleeping, herd, slow-account
+ *                                              snapshot, dump, sleeping, herd, slow-account, burst
  *   npm run bench:delivery -- --profile DIR    with CPU profiles of the workers
  */
 import { cpus } from 'node:os';

@@ -76,12 +76,14 @@ export async function latency(
   { perSecond, seconds, warmUpSeconds }: { perSecond: number; seconds: number; warmUpSeconds: number },
 ): Promise<Latency> {
   const publisher = bench.control;
-  await publisher.call('publish', perSecond, warmUpSeconds);
+  const received = async () => (await receiver.call('count')).received;
+  await receiver.call('reset');
+  const { length } = await publisher.call('publish', perSecond, warmUpSeconds);
+  await until(async () => (await received()) >= length, 'the first events to arrive');
   await sleep(500);
   await receiver.call('reset');
   const before = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
   const published = await publisher.call('publish', perSecond, seconds);
-  const received = async () => (await receiver.call('count')).received;
   await until(async () => (await received()) >= published.length, 'all events to arrive').catch(() => {});
   const after = { publisher: await usageOf([publisher]), worker: await usageOf([worker]) };
 

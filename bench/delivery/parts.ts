@@ -7,7 +7,7 @@ import { ENGINE_NAMES, type EngineName } from './engine.ts';
 import { type Drain, drain, type Latency, latency } from './measure.ts';
 import type { RawMethods } from './raw-process.ts';
 import type { Receiver, Stage } from './stage.ts';
-import { blackHole, sleeping, slowAccount, snapshot } from './waiting.ts';
+import { blackHole, burst, sleeping, slowAccount, snapshot } from './waiting.ts';
 
 export type Part = { title: string; run(stage: Stage, isQuick: boolean): Promise<Table> };
 
@@ -32,6 +32,7 @@ export const PARTS = {
   sleeping: { title: 'Destinations with nothing due, and one at capacity', run: sleeping },
   herd: { title: 'Claims per event with one and with eight workers, at 200 events per second', run: herd },
   'slow-account': { title: 'Another account with a backlog for one slow server', run: slowAccount },
+  burst: { title: 'Another account with a burst to many fast servers', run: burst },
 } satisfies Record<string, Part>;
 
 /**

@@ -1,7 +1,8 @@
 /** The parts that show the cost of waiting deliveries. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { now } from '../support/child.ts';
 import { median } from '../support/statistics.ts';
-import { milliseconds, ratio, type Table } from '../support/table.ts';
+import { milliseconds, rate, ratio, type Table } from '../support/table.ts';
 import { drain, latency } from './measure.ts';
 import { type Bench, type EngineChild, type Stage, until } from './stage.ts';
 
@@ -56,6 +57,37 @@ export async function slowAccount(stage: Stage, isQuick: boolean): Promise<Table
   await tarpit.end();
   await receiver.end();
   return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio'], rows };
+}
+
+/** Deliveries to 2,000 fast servers of another account are due, more than can be sent in the time measured. */
+export async function burst(stage: Stage, isQuick: boolean): Promise<Table> {
+  const receiver = await stage.receiver();
+  const fast = await stage.receiver();
+  const urls = Array.from({ length: 10 }, (_, index) => `${receiver.url}/${index}`);
+  const burstUrls = Array.from({ length: 2_000 }, (_, index) => {
+    return `http://127.2.${index >> 8}.${index & 255}:${fast.port}/in`;
+  });
+  const timing = { perSecond: 10, seconds: isQuick ? 5 : 20, warmUpSeconds: 2 };
+  const due = isQuick ? 60_000 : 200_000;
+  const use = async (bench: Bench) => {
+    const worker = await bench.worker();
+    await worker.call('start');
+    const before = await latency(bench, receiver, worker, timing);
+    await bench.control.call('load', due, burstUrls);
+    const startedAt = now();
+    const after = await latency(bench, receiver, worker, { ...timing, warmUpSeconds: 0 });
+    const perSecond = ((await fast.call('count')).received * 1000) / (now() - startedAt);
+    return [before, after].map(({ fromCommit }, index) => [
+      index === 0 ? 'calm' : `${due.toLocaleString('en')} due to the other account`,
+      ...[fromCommit.p50, fromCommit.p95, fromCommit.p99].map(milliseconds),
+      ratio(fromCommit.p95 / before.fromCommit.p95),
+      index === 0 ? '' : rate(perSecond),
+    ]);
+  };
+  const rows = await stage.withEngine('tollgate', urls, use, burstUrls);
+  await fast.end();
+  await receiver.end();
+  return { columns: ['commit → receipt', 'p50', 'p95', 'p99', 'p95, ratio', 'of the burst/s'], rows };
 }
 
 /**

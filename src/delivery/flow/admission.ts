@@ -14,6 +14,7 @@ import {
 } from './capacity.ts';
 import { createBlocks, createCircuits, createThrottles } from './circuits.ts';
 import { createJobSlots, createPacing } from './pacing.ts';
+import { createUsage } from './usage.ts';
 
 /**
  * Whether a job may be sent now: `go`, or a verdict to record instead of sending it. `closed` means that this process
@@ -70,6 +71,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     { slots: pacedCapacity },
   );
   const shares = createShares(limits);
+  const usage = createUsage();
 
   const freeSlots = () => maxInFlight - slotsInUse();
 
@@ -113,6 +115,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
       blocks.learn(delivery);
       destinations.take(delivery);
       shares.take(delivery);
+      usage.add(delivery);
     }
   }
 
@@ -201,6 +204,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
   return {
     freeSlots,
     claimCapacity,
+    /** What each account has received lately. */
+    usage: usage.current,
 
     /** Counts claimed deliveries. Each is counted until its job leaves. */
     take,

@@ -9,11 +9,15 @@ import type { ClaimResult } from './claim-result.ts';
 import type { createLeases } from './leases.ts';
 import { createLowWaterMark } from './low-water-mark.ts';
 import { createParking } from './parking.ts';
+import { claimInTurn } from './turns.ts';
 
 export type ClaimLoopOptions = {
   pool: pg.Pool;
   log: Logger;
-  admission: Pick<ReturnType<typeof createAdmission>, 'freeSlots' | 'claimCapacity' | 'reopensInSeconds' | 'refresh'>;
+  admission: Pick<
+    ReturnType<typeof createAdmission>,
+    'freeSlots' | 'claimCapacity' | 'usage' | 'reopensInSeconds' | 'refresh'
+  >;
   leases: Pick<ReturnType<typeof createLeases>, 'prolong'>;
   signal: WakeSignal;
   /** Whether a hint with this turn is for this worker. */
@@ -28,6 +32,8 @@ export type ClaimLoopOptions = {
 const GATHER_MILLISECONDS = 20;
 /** How soon to check for deliveries announced to another worker, in case that worker is full or has stopped. */
 const OTHERS_TURN_MILLISECONDS = 250;
+/** While the queue is full, claims in turn use at most one in this many milliseconds. */
+const MIN_PAUSES_BETWEEN_TURNS = 4;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
@@ -48,6 +54,10 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let isHungry = false;
   let isHinted = false;
   let isRetryLimited = false;
+  /** Whether the last claim from the queue may have left due deliveries there. */
+  let isFull = false;
+  /** When the next claim in turn may start. */
+  let nextTurnAt = 0;
   let freed = 0;
   let backoff = MIN_BACKOFF_MILLISECONDS;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -78,6 +88,21 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     const result = await mark.claim(run, options);
     parking.add(result.leftOut);
     isRetryLimited = capacity.retryLimit < capacity.limit;
+    isFull = result.hasMore;
+    return result;
+  }
+
+  /** While the queue is full, claims deliveries of accounts that have received fewer than others. */
+  async function claimOthers(): Promise<ClaimResult> {
+    const usage = admission.usage();
+    const startedAt = performance.now();
+    if (!isFull || !usage || startedAt < nextTurnAt) return NOTHING;
+    const capacity = admission.claimCapacity();
+    if (capacity.limit === 0) return NOTHING;
+    const options = { passOver: parking.destinations(), marks: mark.start() };
+    const result = await timed(claimInTurn(pool, { ...capacity, leaseSeconds }, usage, options));
+    nextTurnAt = performance.now() + (performance.now() - startedAt) * MIN_PAUSES_BETWEEN_TURNS;
+    parking.add(result.leftOut);
     return result;
   }
 
@@ -153,7 +178,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
         freed = 0;
         const round: Round = { count: 0, hasMore: false, nextDueInMilliseconds: null };
         let hasFailed = false;
-        for (const claim of [claimQueued, claimParked]) {
+        for (const claim of [claimQueued, claimOthers, claimParked]) {
           const result = await tryClaim(claim);
           hasFailed = !result;
           if (!result) break;

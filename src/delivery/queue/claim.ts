@@ -38,12 +38,14 @@ export const earliestDue = (comparison: string) => `(
 export const markOf = (retryClass: string, marks: string) =>
   `to_timestamp((${marks}::float8[])[${retryClass} + 1] / 1000)`;
 
+/** What a claim needs to know about a due delivery before it takes it. */
+export const DUE_COLUMNS = `
+  "id", "webhookId", "eventId", "orderingKey",
+  ${DESTINATION} AS destination, "nextAttemptAt", ${RETRY_CLASS} AS retry_class, ${IS_URGENT} AS "isUrgent"`;
+
 /** Locks due deliveries, in the order of their due times. */
 export const oldestOf = (condition: string, most: string) => `
-  SELECT
-    "id", "webhookId", "eventId", "orderingKey",
-    ${DESTINATION} AS destination, "nextAttemptAt", ${RETRY_CLASS} AS retry_class, ${IS_URGENT} AS "isUrgent"
-  FROM "Delivery"
+  SELECT ${DUE_COLUMNS} FROM "Delivery"
   WHERE "nextAttemptAt" <= ${DUE} AND ${condition}
   ORDER BY "nextAttemptAt" LIMIT ${most}
   FOR UPDATE SKIP LOCKED`;
@@ -173,7 +175,7 @@ export const claimStatement = (select: string) => `
  * The deliveries in the queue from the retry class's low-water mark onward, except deliveries to the destinations in
  * $16.
  */
-const FROM_MARK = `
+export const FROM_MARK = `
   ${IS_QUEUED} AND ${RETRY_CLASS} = queue.number AND "nextAttemptAt" >= ${markOf('queue.number', '$17')}
   AND ${DESTINATION} <> ALL($16::text[])`;
 
@@ -181,16 +183,13 @@ const FROM_MARK = `
 const MUCH_LEFT_OUT = 8;
 
 /**
- * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
- * destinations to pass over, and $17, the time in milliseconds to start from in each retry class.
+ * Claims those of the locked deliveries in `due` that have capacity, from the lowest `due_rank` upward. `due` is a query
+ * with `DUE_COLUMNS` and that rank; `select` has the queries before it, each followed by a comma.
  */
-const CLAIM_DUE = preparedStatement(
-  'delivery_claim_due',
+export const claimFrom = (due: string, select = '') =>
   claimStatement(`
-  due AS (
-    SELECT oldest.*, ${DUE_RANK} AS due_rank FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
-    CROSS JOIN LATERAL (${oldestOf(FROM_MARK, 'queue.most')}) AS oldest
-  ),
+  ${select}
+  due AS (${due}),
   place AS (${placesOf('SELECT DISTINCT destination FROM due')}),
   ranked AS (
     SELECT *, row_number() OVER (PARTITION BY destination ORDER BY "isUrgent" DESC, due_rank, retry_class) AS position
@@ -217,10 +216,20 @@ const CLAIM_DUE = preparedStatement(
         FROM (VALUES (0), (1)) AS classes(retry_class) LEFT JOIN due USING (retry_class) GROUP BY retry_class ORDER BY retry_class
       ) AS "lowestDue"
     FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM picked) AS picked) AS seen
-  )`),
+  )`);
+
+/**
+ * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
+ * destinations to pass over, and $17, the time in milliseconds to start from in each retry class.
+ */
+const CLAIM_DUE = preparedStatement(
+  'delivery_claim_due',
+  claimFrom(`
+    SELECT oldest.*, ${DUE_RANK} AS due_rank FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
+    CROSS JOIN LATERAL (${oldestOf(FROM_MARK, 'queue.most')}) AS oldest`),
 );
 
-type FoundDue = {
+export type FoundDue = {
   hasMore: boolean;
   /** Destinations without capacity whose deliveries block other deliveries, and should be parked. */
   leftOut: string[];

@@ -147,6 +147,53 @@ describe("an account's share", () => {
   });
 });
 
+describe('a burst to many destinations that all respond immediately', () => {
+  /** Queues that many deliveries for each of 20 webhooks of a new account, all due a minute ago. */
+  async function addBurst(url: string, count: number): Promise<string> {
+    const projectId = await stage.addProject();
+    const webhooks = Array.from({ length: 20 }, (_, index) => stage.addWebhook(`${url}/${index}`, { projectId }));
+    const ids = (await Promise.all(webhooks)).map(({ id }) => id);
+    const eventId = await stage.addEvent({ projectId });
+    await stage.pool.query(
+      `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "nextAttemptAt", "updatedAt")
+       SELECT $2 || '-' || webhook || n, $1, $2, 'endpoint.created', webhook, now() - interval '1 minute', now()
+       FROM unnest($3::text[]) AS webhook, generate_series(1, $4::int) AS n`,
+      [projectId, eventId, ids, count],
+    );
+    return projectId;
+  }
+
+  const LIMITS = { maxInFlight: 64, maxPerOrigin: 1_000 };
+  const isOfBurst = ({ path }: { path: string }) => path.startsWith('/burst');
+
+  test.each([
+    ['an account', 1, 2_000],
+    ['several accounts', 10, 200],
+  ])('of %s delays no other account until it has been sent', async (_, accounts, total) => {
+    const receiver = await receive();
+    for (let index = 0; index < accounts; index++) await addBurst(`${receiver.url}/burst${index}`, total / 20);
+    start(LIMITS);
+    await receiver.waitFor(100);
+    await addAccount(`${receiver.url}/other`, 3, 2);
+    await until(() => receiver.requests.filter((request) => !isOfBurst(request)).length === 6);
+    expect(receiver.requests.filter(isOfBurst).length).toBeLessThan((accounts * total) / 2);
+    await succeeded(accounts * total + 6);
+  });
+
+  test("delays none of the account's own deliveries that someone is waiting for", async () => {
+    const receiver = await receive();
+    const projectId = await addBurst(`${receiver.url}/burst`, 100);
+    start(LIMITS);
+    await receiver.waitFor(100);
+    const { id } = await stage.addWebhook(`${receiver.url}/test`, { projectId });
+    await stage.addDelivery(id, { projectId, trigger: 'MANUAL' });
+    stage.bus.publish(topics.deliveriesDue);
+    await receiver.waitFor(({ path }) => path === '/test');
+    expect(receiver.requests.filter(isOfBurst).length).toBeLessThan(1_000);
+    await succeeded(2_001);
+  });
+});
+
 describe("an origin's share", () => {
   test('is three-quarters for one account, shrinks as others send, and never delays other origins', async () => {
     const slow = await receiveAndDelay();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
 import { STATEMENTS } from '../../../src/database/statement.ts';
 import '../../../src/delivery/queue/parking.ts';
+import '../../../src/delivery/queue/turns.ts';
 import { openStage, type Stage } from '../support.ts';
 import { type PlanNode, rowsRead } from './rows-read.ts';
 
@@ -11,6 +12,10 @@ let stage: Stage;
 let queue: pg.Pool;
 let blackHole: string;
 let others: string[];
+/** A webhook of another account. */
+let newcomer: string;
+/** The account of `blackHole` and `others`. */
+let account: string;
 const clients: pg.PoolClient[] = [];
 
 beforeAll(async () => {
@@ -20,12 +25,17 @@ beforeAll(async () => {
     Array.from({ length: 100 }, async (_, index) => (await stage.addWebhook(`http://127.0.0.1:9/${index}`)).id),
   );
   [blackHole, ...others] = ids as [string, ...string[]];
+  account = (await stage.pool.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [stage.projectId])).rows[0]
+    .userId;
+  const projectId = await stage.addProject();
+  newcomer = (await stage.addWebhook('http://127.0.0.1:9/newcomer', { projectId })).id;
   // As in a worker, the statements are prepared while nothing is due, so their plans ignore the later backlog.
   await load('old', ids, 30, `'SUCCEEDED', NULL, 1`);
   await runLong('ANALYZE', []);
   clients.push(await prepare());
   await load('hole', [blackHole], BACKLOG, `'PENDING', now() - interval '1 hour', n % 2`);
   await load('other', others, 2, `'PENDING', now(), 0`);
+  await load('newcomer', [newcomer], 2, `'PENDING', now(), n % 2`, projectId);
 });
 afterAll(async () => {
   for (const client of clients) client.release();
@@ -46,17 +56,23 @@ async function runLong(text: string, values: unknown[]): Promise<void> {
 }
 
 /** Stores events with a delivery to each webhook. */
-async function load(name: string, webhooks: string[], count: number, state: string): Promise<void> {
+async function load(
+  name: string,
+  webhooks: string[],
+  count: number,
+  state: string,
+  projectId = stage.projectId,
+): Promise<void> {
   await runLong(
     `INSERT INTO "Event" ("id", "projectId", "type", "data")
      SELECT 'evt_${name}_' || n, $1, 'endpoint.created', '{}' FROM generate_series(1, $2::int) AS n`,
-    [stage.projectId, count],
+    [projectId, count],
   );
   await runLong(
     `INSERT INTO "Delivery" ("id", "projectId", "eventId", "eventType", "webhookId", "updatedAt", "status", "nextAttemptAt", "attemptCount")
      SELECT 'del_${name}_' || webhook || n, $1, 'evt_${name}_' || n, 'endpoint.created', webhook, now(), ${state}
      FROM generate_series(1, $2::int) AS n, unnest($3::text[]) AS webhook`,
-    [stage.projectId, count, webhooks],
+    [projectId, count, webhooks],
   );
 }
 
@@ -66,6 +82,8 @@ const request = (capacity: number) =>
 const EXECUTE = {
   due: (capacity: number, passOver = '{}') =>
     `EXECUTE claim_due(${request(capacity)}, '${passOver}', '{-Infinity,-Infinity}')`,
+  inTurn: (most: number) =>
+    `EXECUTE claim_in_turn(${request(64)}, '{}', '{-Infinity,-Infinity}', '{${account}}', '{100}', '${account}', ${most})`,
   parked: (capacity: number) => `EXECUTE claim_parked(${request(capacity)}, '', 256)`,
   park: (most: number) => `EXECUTE park('{${blackHole}}', ${most}, '{-Infinity,-Infinity}')`,
 };
@@ -74,9 +92,13 @@ const EXECUTE = {
 async function prepare(): Promise<pg.PoolClient> {
   const client = await queue.connect();
   await client.query(`PREPARE claim_due(${TYPES}, text[], float8[]) AS ${STATEMENTS.get('delivery_claim_due')}`);
+  const inTurn = STATEMENTS.get('delivery_claim_in_turn');
+  await client.query(`PREPARE claim_in_turn(${TYPES}, text[], float8[], text[], float8[], text, int) AS ${inTurn}`);
   await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${STATEMENTS.get('delivery_claim_parked')}`);
   await client.query(`PREPARE park(text[], int, float8[]) AS ${STATEMENTS.get('delivery_park')}`);
-  await client.query(`BEGIN; ${EXECUTE.due(0)}; ${EXECUTE.parked(0)}; ${EXECUTE.park(10)}; ROLLBACK`);
+  await client.query(
+    `BEGIN; ${EXECUTE.due(0)}; ${EXECUTE.inTurn(10)}; ${EXECUTE.parked(0)}; ${EXECUTE.park(10)}; ROLLBACK`,
+  );
   return client;
 }
 
@@ -111,6 +133,12 @@ describe.each([
     expect(read).toBeLessThan(3_000);
   });
 
+  test('finds the deliveries of another account among the last ones', async () => {
+    const { read, taken } = await claim(clients[index]!, EXECUTE.inTurn(500));
+    expect(taken).toEqual(new Map([[newcomer, 2]]));
+    expect(read).toBeLessThan(3_000);
+  });
+
   test('reads few rows beyond those it parks', async () => {
     const { read } = await claim(clients[index]!, EXECUTE.park(500));
     expect(read).toBeLessThan(3_000);
@@ -132,7 +160,7 @@ describe('when all deliveries of a long backlog are parked', () => {
 
   test('a claim from the queue reads only due deliveries to other destinations', async () => {
     const { read, taken } = await claim(client, EXECUTE.due(0));
-    for (const other of others) expect(taken.get(other)).toBe(2);
+    for (const other of [...others, newcomer]) expect(taken.get(other)).toBe(2);
     expect(taken.get(blackHole)).toBeUndefined();
     expect(read).toBeLessThan(3_000);
   });
