@@ -18,6 +18,11 @@ export function isForeignKeyViolation(error: unknown): boolean {
   return isKnownError(error, 'P2003', 'ForeignKeyConstraintViolation');
 }
 
+/** Whether a row that had to exist is gone (Prisma P2025), such as one that was deleted while a response was written. */
+export function isRowGone(error: unknown): boolean {
+  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2025';
+}
+
 /** @param kind how the driver adapter names the error, for raw SQL. */
 function isKnownError(error: unknown, code: string, kind: string): boolean {
   if (!(error instanceof Prisma.PrismaClientKnownRequestError)) return false;

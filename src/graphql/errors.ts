@@ -1,7 +1,8 @@
 import { type ExecutionResult, GraphQLError } from 'graphql';
 import type { Logger } from 'pino';
+import { isRowGone } from '../database/errors.ts';
 import { unavailability } from '../database/unavailable.ts';
-import { AppError, ERRORS, type ErrorCode } from '../errors.ts';
+import { AppError, ERRORS, type ErrorCode, notFound } from '../errors.ts';
 import { errorHeaders, problemType } from '../http/problem.ts';
 import { currentRequest } from '../request-context.ts';
 import { withoutValues } from './error-message.ts';
@@ -15,7 +16,8 @@ const presentedFor = new WeakMap<GraphQLError, AppError>();
 
 /**
  * Gives every error in a response its code, and hides what callers must not see. An `AppError` and errors in the
- * document (syntax, validation, variables) keep their messages. All other errors are logged and masked.
+ * document (syntax, validation, variables) keep their messages. A row that is gone is not found. All other errors are
+ * logged and masked.
  *
  * @param publicUrl where clients find the pages about errors, if it is known
  */
@@ -38,6 +40,8 @@ export function createErrorMask(log: Logger, publicUrl: string | undefined): (er
         },
       });
     }
+    // A mutation's result is read after its transaction, when someone else may already have deleted it.
+    if (isRowGone(cause)) return present(notFound(), graphqlError, publicUrl);
     const unavailable = unavailability(cause);
     if (unavailable) log.warn({ err: cause }, 'the database is unavailable');
     else log.error({ err: cause }, 'unexpected error in a resolver');
@@ -49,6 +53,7 @@ export function createErrorMask(log: Logger, publicUrl: string | undefined): (er
 export function errorCodeOf(error: unknown): ErrorCode {
   const cause = rootCause(error);
   if (cause instanceof AppError) return cause.code;
+  if (isRowGone(cause)) return notFound().code;
   if (!isGraphQLError(error) || !isAboutDocument(error, cause)) return unavailability(cause)?.code ?? 'INTERNAL';
   const { code } = error.extensions;
   // Errors from Yoga itself already have a code.

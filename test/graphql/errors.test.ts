@@ -2,7 +2,8 @@ import { GraphQLError, Kind } from 'graphql';
 import pino from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { AppError, invalidField } from '../../src/errors.ts';
-import { appErrorOf, createErrorMask } from '../../src/graphql/errors.ts';
+import { Prisma } from '../../src/generated/prisma/client.ts';
+import { appErrorOf, createErrorMask, errorCodeOf } from '../../src/graphql/errors.ts';
 import { createGraphQLServer } from '../../src/graphql/yoga.ts';
 import { newId } from '../../src/ids.ts';
 import { runInRequest } from '../../src/request-context.ts';
@@ -83,6 +84,17 @@ describe('the error mask', () => {
     );
     expect(error.message).toBe('Cannot query field "nothing" on type "Query".');
     expect(error.extensions).toMatchObject({ code: 'GRAPHQL_INVALID', retryable: false, requestId: REQUEST_ID });
+    expect(logged).toEqual([]);
+  });
+
+  test('says that a row is not found if it was deleted before the response was written', () => {
+    const gone = new Prisma.PrismaClientKnownRequestError('No record was found.', {
+      code: 'P2025',
+      clientVersion: '7',
+    });
+    const error = new GraphQLError(gone.message, { path: ['a'], originalError: gone });
+    expect(masked(error).extensions).toMatchObject({ code: 'NOT_FOUND', retryable: false });
+    expect(errorCodeOf(error)).toBe('NOT_FOUND');
     expect(logged).toEqual([]);
   });
 
