@@ -15,7 +15,7 @@ import {
 import { type ClaimRequest, requestValues, runClaim } from './claim-result.ts';
 
 /** The maximum number of due deliveries to look at in each retry class. */
-const MOST_READ = 1_000;
+const MOST_READ = 2_000;
 
 /**
  * Claims due deliveries of accounts that have received fewer than the account with the most. Like fair queueing in a
@@ -40,17 +40,17 @@ const CLAIM_IN_TURN = preparedStatement(
       FROM "Delivery" WHERE ${FROM_MARK} AND "nextAttemptAt" <= ${DUE}
       ORDER BY "nextAttemptAt" DESC LIMIT $21
     ) AS newest
+    WHERE "isUrgent" OR "projectId" NOT IN (SELECT "id" FROM "Project" WHERE "userId" = $20)
   ),
   owner AS (
     SELECT "id" AS "projectId", "userId" AS account FROM "Project"
     WHERE "id" = ANY(ARRAY(SELECT DISTINCT "projectId" FROM newest))
   ),
   numbered AS (
-    SELECT "id", "projectId", retry_class, "isUrgent", account,
+    SELECT "id", "projectId", retry_class, "isUrgent",
       coalesce(amount, 0)
         + row_number() OVER (PARTITION BY account ORDER BY "isUrgent" DESC, "nextAttemptAt", "id") AS turn
     FROM newest JOIN owner USING ("projectId") LEFT JOIN used USING (account)
-    WHERE "isUrgent" OR account <> $20
   ),
   in_turn AS (
     SELECT "id", "projectId", turn, retry_class, row_number() OVER (PARTITION BY retry_class ORDER BY turn) AS of_class
