@@ -1,3 +1,5 @@
+import { Transform } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import { didYouMean } from '../did-you-mean.ts';
 import { EVENT_TYPES, type EventType } from '../events/types.ts';
 import type { EventType as EventTypeEnum } from '../generated/cli-documents.ts';
@@ -13,6 +15,23 @@ export function visible(text: string): string {
     /(?!\r\n)[^\n\t\P{Cc}]|[\u2028-\u202E\u2066-\u2069]/gu,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
+}
+
+/** Makes UTF-8 text visible as it passes through, for a terminal. */
+export function createVisibleText(): Transform {
+  const decoder = new StringDecoder('utf8');
+  let held = '';
+  return new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      const text = held + decoder.write(chunk);
+      // The next chunk may start with the rest of a line break.
+      held = text.endsWith('\r') ? '\r' : '';
+      callback(null, visible(held ? text.slice(0, -1) : text));
+    },
+    flush(callback) {
+      callback(null, visible(held + decoder.end()));
+    },
+  });
 }
 
 /** Prints a result. Only results go to standard output. */

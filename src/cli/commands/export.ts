@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { Readable, type Writable } from 'node:stream';
+import { Readable, type Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
 import type { Exported, Tollgate } from '../../../packages/sdk/src/index.ts';
@@ -8,7 +8,7 @@ import { didYouMean } from '../../did-you-mean.ts';
 import { addExamples } from '../examples.ts';
 import { Failure } from '../failure.ts';
 import type { Call } from '../lists.ts';
-import { note, timeOf } from '../output.ts';
+import { createVisibleText, note, timeOf } from '../output.ts';
 import { cutToLastRow } from '../resume.ts';
 import { failureOf } from '../sdk-failure.ts';
 import { addServiceOptions, openSession, type Session } from '../session.ts';
@@ -88,8 +88,9 @@ async function exportRows(session: Session, what: string, options: ExportOptions
   }
   progress.finish();
 
+  /** A terminal gets visible text, and everything else gets the exact bytes. */
   function print(): Promise<void> {
-    return write(process.stdout, { end: false });
+    return write(process.stdout, { end: false, steps: process.stdout.isTTY ? [createVisibleText()] : [] });
   }
 
   /** If this fails, the file keeps its rows, so that the same command can continue it. */
@@ -97,7 +98,7 @@ async function exportRows(session: Session, what: string, options: ExportOptions
     return write(createWriteStream(path, { flags: 'a' }), { end: true });
   }
 
-  async function write(target: Writable, { end }: { end: boolean }): Promise<void> {
+  async function write(target: Writable, { end, steps = [] }: { end: boolean; steps?: Transform[] }): Promise<void> {
     const source = Readable.fromWeb(body as never).on('data', ({ length }: Uint8Array) => progress.add(length));
     // The pipeline controls how fast to read.
     source.pause();
@@ -105,7 +106,7 @@ async function exportRows(session: Session, what: string, options: ExportOptions
     let failed: 'source' | 'target' | undefined;
     source.once('error', () => (failed ??= 'source'));
     target.once('error', () => (failed ??= 'target'));
-    await pipeline(source, target, { end, signal }).catch((error) => {
+    await pipeline([source, ...steps, target], { end, signal }).catch((error) => {
       if (signal.aborted) throw error;
       if (failed === 'target') throw new Failure('failed', `Cannot write: ${(error as Error).message}.`);
       const { message } = failureOf(error) as Error;
