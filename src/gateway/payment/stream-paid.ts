@@ -46,7 +46,7 @@ const BUYERS_REASONS: ReadonlySet<string> = new Set([BUYER_GONE, REQUEST_INVALID
  * response: if a call fails before it is complete, the buyer can present the payment once more.
  *
  * A call has failed if there are no response headers, the status is 400 or higher, or the stream is cut off. It hasn't
- * failed if the buyer disconnects, or stops sending the request, after the response has started.
+ * failed if the buyer disconnects, stops sending the request, or reads too slowly, after the response has started.
  */
 export function createStreamPaid(options: {
   ledger: Ledger;

@@ -7,6 +7,7 @@ import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
 import type { UpstreamRequest } from './call.ts';
 import type { Headers } from './headers.ts';
 import { joiningChunks } from './joined-chunks.ts';
+import { type ReadingPace, watchReadingPace } from './reading-pace.ts';
 import { requestThroughSlash } from './redirects.ts';
 import { GRACE_MILLISECONDS, InterruptedRequest, type MeteredBody } from './request-body.ts';
 import { headOf } from './response-head.ts';
@@ -43,6 +44,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
   const headers = request.headersFor(request.path);
   const giveUp = new AbortController();
   let stream: Readable | undefined;
+  let pace: ReadingPace | undefined;
   let isArriving = body !== null;
   const onTime = () => {
     if (isArriving) giveUp.abort(buyerSlow());
@@ -73,6 +75,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     if (lost.aborted) return new UpstreamError('interrupted', 'Another process took over the payment.');
     const failure = failureOf(giveUp.signal.aborted ? giveUp.signal.reason : error);
     if (stream && mayWaitForBuyer(failure)) return buyerSlow();
+    if (pace?.isSlow()) return buyerGone();
     return stream && failure.isTimeout && !giveUp.signal.aborted ? stoppedSending(idleMilliseconds) : failure;
   }
 
@@ -88,9 +91,9 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
       isArriving = false;
       stopPacing = body.requirePace(() => giveUp.abort(buyerSlow()));
     }
-    const isBehind = () => stream?.isPaused() ?? false;
+    const reading = { isBehind: () => stream?.isPaused() ?? false, onBytes: (bytes: number) => pace?.add(bytes) };
     const pausing = dispatcher.compose(
-      (dispatch) => (sent, handler) => dispatch(sent, joiningChunks(pausingWhen(isBehind, handler))),
+      (dispatch) => (sent, handler) => dispatch(sent, joiningChunks(pausingWhile(reading, handler))),
     );
     const requested = await requestThroughSlash(request, body, (path, sent) =>
       pausing.request({
@@ -106,6 +109,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     );
     const { response } = requested;
     stream = response.body;
+    pace = watchReadingPace(stream);
     let failure: Error | undefined;
     // The reason is determined right away, because after an upstream failure, the buyer's connection is also closed.
     stream.once('error', (error) => {
@@ -134,11 +138,15 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
  * Wraps a handler to stop reading from the upstream as soon as the buyer is behind. Otherwise, the body would first fill
  * its own buffer, and an unread stream would take about 370 KB instead of 245 KB.
  */
-function pausingWhen(isBehind: () => boolean, handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
+function pausingWhile(
+  { isBehind, onBytes }: { isBehind(): boolean; onBytes(bytes: number): void },
+  handler: Dispatcher.DispatchHandler,
+): Dispatcher.DispatchHandler {
   return {
     onRequestStart: (...start) => handler.onRequestStart?.(...start),
     onResponseStart: (...response) => handler.onResponseStart?.(...response),
     onResponseData(controller, chunk) {
+      onBytes(chunk.length);
       handler.onResponseData?.(controller, chunk);
       if (isBehind()) controller.pause();
     },

@@ -657,6 +657,33 @@ describe('a buyer of a streamed response', () => {
     expect(received).toBe(total);
   });
 
+  test('is not served again after reading so slowly that the upstream ended the call', async () => {
+    const { buyer, headers } = await buyerOf();
+    const { promise: closed, resolve: onClosed } = Promise.withResolvers<void>();
+    upstream.handle((_request, response) => {
+      response.writeHead(200, { 'content-length': String(40 * MEGABYTE) });
+      response.write(Buffer.alloc(40 * MEGABYTE));
+      // Like `send_timeout` in nginx, but shorter.
+      response.setTimeout(5_000, () => response.destroy());
+      response.once('close', onClosed);
+      return undefined;
+    });
+    const answer = await open('/tokens/slowly', headers);
+    let received = 0;
+    const read = async (until: number) => {
+      for await (const part of answer.iterator({ destroyOnReturn: false })) {
+        received += part.length;
+        if (received >= until) return;
+      }
+    };
+    await read(4 * MEGABYTE);
+    await closed;
+    await expect(read(Infinity)).rejects.toThrow('aborted');
+    expect(received).toBeLessThan(40 * MEGABYTE);
+    expect(await callEnded(buyer)).toMatchObject({ unservedReason: null, servedAt: expect.any(Date) });
+    expect(await codeOf(await fetch(urlOf('/tokens/slowly'), { headers }))).toEqual([410, 'PAYMENT_RESPONSE_GONE']);
+  });
+
   test('pays the seller once for each stream', async () => {
     const before = await rails.chain.balanceOf(SELLER);
     const buyer = await rails.wallet(3n * CENT);
