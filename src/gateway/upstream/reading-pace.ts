@@ -9,6 +9,8 @@ export type ReadingPace = {
   add(bytes: number): void;
   /** Whether the upstream may have given up because the buyer kept it waiting. */
   isSlow(): boolean;
+  /** How long the buyer has kept the upstream waiting in total. */
+  pausedMilliseconds(): number;
 };
 
 /**
@@ -19,6 +21,7 @@ export type ReadingPace = {
  */
 export function watchReadingPace(stream: Readable, now = () => performance.now()): ReadingPace {
   let owedMilliseconds = 0;
+  let totalMilliseconds = 0;
   let pausedAt: number | undefined;
   let isSlow = false;
 
@@ -26,6 +29,7 @@ export function watchReadingPace(stream: Readable, now = () => performance.now()
     if (pausedAt === undefined) return;
     const time = now();
     owedMilliseconds += time - pausedAt;
+    totalMilliseconds += time - pausedAt;
     pausedAt = time;
     isSlow ||= owedMilliseconds > GRACE_MILLISECONDS;
   }
@@ -44,6 +48,10 @@ export function watchReadingPace(stream: Readable, now = () => performance.now()
     isSlow() {
       countPause();
       return isSlow;
+    },
+    pausedMilliseconds() {
+      countPause();
+      return totalMilliseconds;
     },
   };
 }

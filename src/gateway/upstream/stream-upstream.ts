@@ -30,6 +30,8 @@ export type UpstreamStream = {
 
 /** The longest that a call may take, no matter how steadily the response arrives. */
 const MAX_STREAM_SECONDS = MAX_UPSTREAM_SECONDS.BEFORE_REQUEST;
+/** If a call has waited for the buyer for more than this share of that time, it isn't the upstream that took too long. */
+const BUYERS_SHARE = 1 / 2;
 
 /**
  * Calls an upstream and returns its response as soon as the headers arrive. The body isn't buffered: it is read only as
@@ -49,9 +51,11 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
   const onTime = () => {
     if (isArriving) giveUp.abort(buyerSlow());
     else if (!stream) giveUp.abort(new EgressError('timeout'));
-    // A paused stream waits for the buyer, so it isn't the upstream that took too long.
-    else giveUp.abort(stream.isPaused() ? buyerGone() : stillSending(MAX_STREAM_SECONDS * 1000));
+    else giveUp.abort(isWaitForBuyer(stream) ? buyerGone() : stillSending(MAX_STREAM_SECONDS * 1000));
   };
+  /** A buyer could read everything that is waiting just before the time is over. */
+  const isWaitForBuyer = (waiting: Readable) =>
+    waiting.isPaused() || (pace?.pausedMilliseconds() ?? 0) > BUYERS_SHARE * MAX_STREAM_SECONDS * 1000;
   const headersTimer = setTimeout(onTime, idleMilliseconds);
   const totalTimer = setTimeout(onTime, MAX_STREAM_SECONDS * 1000);
   let stopPacing = () => {};

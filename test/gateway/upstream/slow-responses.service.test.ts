@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -23,6 +24,7 @@ beforeAll(async () => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.flushHeaders();
     if (path === '/events') sendEvents(response);
+    if (path === '/large') sendWithoutEnd(response);
     if (path === '/pausing') response.write('data: 1\n\n');
     if (path === '/broken') response.write('data: 1\n\n', () => response.destroy());
     return undefined;
@@ -50,6 +52,15 @@ afterAll(async () => {
 function sendEvents(response: ServerResponse): void {
   const timer = setInterval(() => response.write('data: 1\n\n'), 100);
   response.on('close', () => clearInterval(timer));
+}
+
+/** Sends as much as the reader takes. */
+function sendWithoutEnd(response: ServerResponse): void {
+  const fill = () => {
+    while (response.write(Buffer.alloc(64 * 1024)));
+  };
+  response.on('drain', fill);
+  fill();
 }
 
 /** Pays for a request. Returns the response's status and detail, and the payment as the seller sees it. */
@@ -172,6 +183,30 @@ test('a streamed response that never ends is cut off after ten minutes, however 
     await vi.advanceTimersByTimeAsync(1);
     const message = 'The upstream was still sending its response after 600 seconds.';
     await expect(ended).rejects.toMatchObject({ reason: 'upstream_timeout', isTimeout: true, message });
+  } finally {
+    vi.useRealTimers();
+    await dispatcher.destroy();
+  }
+});
+
+test('a buyer who keeps the upstream waiting for most of the ten minutes is the slow one, even if not when they end', async () => {
+  const dispatcher = new Agent();
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  try {
+    const request = { ...requestTo('/large'), idleMilliseconds: 900_000 };
+    const { body, ended } = await streamUpstream(dispatcher, request);
+    const read = async (bytes: number) => {
+      for (let left = bytes; left > 0; ) left -= (await once(body, 'data'))[0].length;
+    };
+    await read(1);
+    for (let seconds = 0; seconds < 320; seconds += 2) {
+      body.pause();
+      await vi.advanceTimersByTimeAsync(2_000);
+      body.resume();
+      await read(128 * 1024);
+    }
+    await vi.advanceTimersByTimeAsync(280_000);
+    await expect(ended).rejects.toMatchObject({ reason: 'buyer_gone' });
   } finally {
     vi.useRealTimers();
     await dispatcher.destroy();
