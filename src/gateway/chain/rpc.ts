@@ -9,18 +9,23 @@ import {
 import type { Egress } from '../../egress/egress.ts';
 import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
+import { scrubberOf } from '../../secrets/redact.ts';
 
 const TIMEOUT_MILLISECONDS = 5_000;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
 type RpcResponse = { result?: unknown; error?: { code: number; message: string; data?: unknown } };
 
+/** The data of an error: what a contract returned. */
+const HEX = /^0x[0-9a-f]*$/i;
+
 /**
  * A viem transport to a JSON-RPC node (https://eips.ethereum.org/EIPS/eip-1474) through the egress guard. It never
- * retries. Errors don't contain the parts of the URL that could be a key.
+ * retries. Errors don't contain the parts of the URL that could be a key, even if the node repeats them.
  */
 export function egressTransport(egress: Pick<Egress, 'send'>, url: string): CustomTransport {
   const shownUrl = maskUrl(url);
+  const withoutKey = shownUrl === url ? (text: string) => text : scrubberOf([url]);
   let id = 0;
   async function request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
     const body = { jsonrpc: '2.0', id: ++id, method, params: params ?? [] };
@@ -38,8 +43,10 @@ export function egressTransport(egress: Pick<Egress, 'send'>, url: string): Cust
       throw error instanceof RedirectError ? redirected(error) : error;
     });
     const { result, error } = readRpcResponse(response.statusCode, response.body);
-    if (error) throw new RpcRequestError({ body, error, url: shownUrl });
-    return result;
+    if (!error) return result;
+    const { code, message: text, data } = error;
+    const shown = { code, message: withoutKey(String(text)), ...(HEX.test(String(data)) && { data }) };
+    throw new RpcRequestError({ body, error: shown, url: shownUrl });
   }
   return custom({ request }, { retryCount: 0 });
 }
