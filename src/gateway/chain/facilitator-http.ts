@@ -2,6 +2,9 @@ import type { Egress } from '../../egress/egress.ts';
 import { EgressError, isUnsent } from '../../egress/egress-error.ts';
 import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
+import { MASK } from '../../secrets/mask.ts';
+import { maskUrl } from '../../secrets/mask-url.ts';
+import { scrubberOf } from '../../secrets/redact.ts';
 import {
   FACILITATOR_REJECTED,
   type Facilitator,
@@ -22,10 +25,13 @@ export const FACILITATOR_TIMEOUTS: FacilitatorTimeouts = { verifyMilliseconds: 1
 
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
+/** The fields of responses that buyers and sellers see. */
+const TEXTS = ['invalidReason', 'invalidMessage', 'errorReason', 'errorMessage'];
+
 /** How long to verify no payments after `/settle` couldn't be called, before it is tried again. */
 const RECHECK_MILLISECONDS = 60_000;
 
-/** `value` is the parsed body. `error` is set if the status is 400 or above. */
+/** `value` is the parsed body, without our secrets. `error` is set if the status is 400 or above. */
 type HttpResponse = {
   statusCode: number;
   value: unknown;
@@ -50,6 +56,7 @@ export function createHttpFacilitator(options: {
 }): Facilitator {
   const { egress, auth, timeouts = FACILITATOR_TIMEOUTS, now = () => performance.now() } = options;
   const base = options.url.replace(/\/+$/, '');
+  const withoutKey = maskUrl(base) === base ? (text: string) => text : scrubberOf([base]);
   let settleFault: { error: FacilitatorError; checkedAt: number } | undefined;
 
   async function call(
@@ -80,9 +87,16 @@ export function createHttpFacilitator(options: {
       throw error instanceof RedirectError ? redirected(error, base, path) : error;
     });
     const text = response.body.toString('utf8');
+    /** The facilitator may quote the credentials that we sent, and its URL, which can contain a key. */
+    const shown = (quoting: string) => withoutKey(withoutSecrets(quoting, credentials)).replaceAll(MASK, '***');
     const retryAfter = { 'retry-after': headers['retry-after']?.toString() };
-    const error = statusCode < 400 ? undefined : readHttpError(statusCode, withoutSecrets(text, credentials));
-    return { statusCode, value: parse(text), error, retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()) };
+    const error = statusCode < 400 ? undefined : readHttpError(statusCode, shown(text));
+    return {
+      statusCode,
+      value: withShownTexts(parse(text), shown),
+      error,
+      retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()),
+    };
   }
 
   async function callSettle(timeoutMilliseconds: number, body: Parameters<typeof call>[3]): Promise<HttpResponse> {
@@ -172,7 +186,14 @@ function settlementOf({ value, error, retryAfterSeconds }: HttpResponse): Facili
   return settlement.isDenied ? settlement : { kind: 'refused', reason, message };
 }
 
-/** The response may quote the credentials that we sent. */
+/** A parsed response in which each text for people is as `shown` returns it. */
+function withShownTexts(value: unknown, shown: (text: string) => string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = value as Record<string, unknown>;
+  const texts = TEXTS.flatMap((name) => (typeof fields[name] === 'string' ? [[name, shown(fields[name])]] : []));
+  return { ...fields, ...Object.fromEntries(texts) };
+}
+
 function withoutSecrets(text: string, headers: Record<string, string>): string {
   const secrets = Object.values(headers).flatMap((value) => value.split(' ').slice(1));
   return secrets.filter(Boolean).reduce((safe, secret) => safe.replaceAll(secret, '***'), text);

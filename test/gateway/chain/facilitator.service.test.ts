@@ -155,6 +155,23 @@ describe('a facilitator over HTTP', () => {
     expect(message.length).toBeLessThan(300);
   });
 
+  test("can't make our credentials part of a reason that buyers and sellers see", async () => {
+    server.handle(({ headers, path }) => {
+      const quoted = `${headers.authorization} at ${path}`;
+      const rejection = { errorReason: `invalid_key ${quoted}`, errorMessage: quoted };
+      const response = { ...rejection, invalidReason: quoted, invalidMessage: quoted, success: false, isValid: false };
+      return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(response) };
+    });
+    const strict = facilitator({ kind: 'token', token: 'very-secret-token' }, `${server.url}/v2/key-a1b2c3d4e5`);
+    const [verified, settled] = ['verify', 'settle'].map((operation) => `Bearer *** at ***/${operation}`);
+    expect(await strict.verify(REQUEST)).toEqual({ isValid: false, reason: verified, message: verified });
+    expect(await strict.settle(REQUEST)).toEqual({
+      kind: 'refused',
+      reason: `invalid_key ${settled}`,
+      message: settled,
+    });
+  });
+
   test('leaves the settlement in doubt if its reason for rejecting the settlement concerns the chain', async () => {
     answering({ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' }, 400);
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: true });
