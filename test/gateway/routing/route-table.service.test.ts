@@ -182,7 +182,7 @@ test('the projects that were read the longest ago are removed if the routes take
     '/b': { upstreamUrl: upstream.url },
   });
   const { projectId: small } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
-  const { table, queries, close } = await openCounted({ maxBytes: 8_600, now: () => 0 });
+  const { table, queries, close } = await openCounted({ maxBytes: 13_100, now: () => 0 });
   const find = (projectId: string) => table.find(projectId, ['a'], 'GET');
   const empty = newId('Project');
   for (const projectId of [large, small, large, small]) await find(projectId);
