@@ -52,6 +52,9 @@ export type Viewer =
       expiresAt: Date | null;
     });
 
+/** Identifies the caller of a request that has already been identified. Their permissions may have changed. */
+export type IdentifyAgain = () => Promise<Viewer>;
+
 export type Authenticator = {
   /**
    * Identifies a request's caller.

@@ -7,7 +7,7 @@ import { type ExecutionArgs, GraphQLError, getOperationAST, type OperationDefini
 import { handleProtocols, makeServer, type OperationResult } from 'graphql-ws';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { Viewer } from '../auth/viewer.ts';
+import type { IdentifyAgain, Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
@@ -68,7 +68,7 @@ export type WebSocketOptions = {
   consoleReads: ConsoleReads;
   log: Logger;
   addressOf(request: IncomingMessage): string;
-  contextOf(viewer: Viewer, requestId: string): GraphQLContext;
+  contextOf(viewer: Viewer, requestId: string, identifyAgain: IdentifyAgain): GraphQLContext;
   /** How often a client must prove that it is reading from its socket. */
   pingMilliseconds?: number;
   /** How long a client may take to send `connection_init`. */
@@ -134,11 +134,13 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     try {
       operation = operations.start();
       requireShallow(payload, 'The operation');
-      const viewer = await authentication.identify(authorization, address);
+      const identify = () => authentication.identify(authorization, address);
+      const viewer = await identify();
       const count = consoleReads.include(payload.query) ? authentication.countConsoleRead : authentication.count;
       await count(viewer);
       const countMore = async (requests: number) => void (await authentication.countMore(viewer, requests));
-      const enveloped: Enveloped = server.yoga.getEnveloped({ ...contextOf(viewer, requestId!), backlog, countMore });
+      const context = { ...contextOf(viewer, requestId!, identify), backlog, countMore };
+      const enveloped: Enveloped = server.yoga.getEnveloped(context);
       const { schema, parse, validate, contextFactory } = enveloped;
       const document = parse(payload.query);
       const errors: readonly GraphQLError[] = validate(schema, document);

@@ -5,7 +5,7 @@ import type { IssuerConfig } from '../auth/issuer-config.ts';
 import { createTokenVerifier } from '../auth/jwt.ts';
 import { createKnownCredentials } from '../auth/known-credentials.ts';
 import { createRequireRecentSignIn } from '../auth/recent-sign-in.ts';
-import { createAuthenticator, type Viewer } from '../auth/viewer.ts';
+import { createAuthenticator, type IdentifyAgain, type Viewer } from '../auth/viewer.ts';
 import { sharedNow } from '../clock.ts';
 import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
@@ -92,13 +92,15 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     turns: resources.overrides.turns,
     onOperation: metrics.onOperation,
   });
-  const makeContext = (viewer: Viewer, requestId: string): GraphQLContext => ({
+  const makeContext = (viewer: Viewer, requestId: string, identifyAgain: IdentifyAgain): GraphQLContext => ({
     viewer,
     services,
     requestId,
+    identifyAgain,
     prisma: db.prisma,
   });
-  const contextOf = (request: FastifyRequest) => makeContext(request.viewer!, request.id);
+  const contextOf = ({ viewer, id, headers, ip }: FastifyRequest) =>
+    makeContext(viewer!, id, () => authentication.identify(headers.authorization, ip));
 
   const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
   registerRest(http, {

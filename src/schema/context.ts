@@ -1,4 +1,4 @@
-import type { Viewer } from '../auth/viewer.ts';
+import type { IdentifyAgain, Viewer } from '../auth/viewer.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { Backlog } from '../limits/backlog.ts';
 
@@ -10,6 +10,13 @@ export type GraphQLContext = {
   viewer: Viewer;
   services: Services;
   requestId: string;
+  /**
+   * Identifies the caller again. Call this after waiting for someone else's server: in the meantime, the credential may
+   * have been revoked, or the person's role may have changed.
+   *
+   * @throws AppError the same errors as for a new request with this credential.
+   */
+  identifyAgain: IdentifyAgain;
   /** Counts what is read ahead for the client. Set only by transports that can stream. */
   backlog?: Backlog;
   /**

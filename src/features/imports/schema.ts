@@ -141,8 +141,8 @@ builder.relayMutationField(
   },
   {
     description: 'Shows which endpoints an import would create or update. Changes nothing.',
-    resolve: (_root, { input: { projectId, ...input } }, { services, viewer }) =>
-      services.imports.preview(viewer, projectId, input),
+    resolve: (_root, { input: { projectId, ...input } }, { services, viewer, identifyAgain }) =>
+      services.imports.preview(viewer, projectId, input, identifyAgain),
   },
   {
     description: 'The result of `previewImport`.',
@@ -206,8 +206,8 @@ builder.relayMutationField(
     description:
       'Creates and updates endpoints from an OpenAPI document, one by one. Each has a result, and if one fails, ' +
       'the others are still imported. Endpoints that already match the document don’t change, so you can repeat an import.',
-    resolve: async (_root, { input: { projectId, ...input } }, { services, viewer }) => ({
-      results: await services.imports.import(viewer, projectId, input),
+    resolve: async (_root, { input: { projectId, ...input } }, { services, viewer, identifyAgain }) => ({
+      results: await services.imports.import(viewer, projectId, input, identifyAgain),
     }),
   },
   {

@@ -1,5 +1,6 @@
 import { requireVisible } from '../../auth/access.ts';
-import type { Viewer } from '../../auth/viewer.ts';
+import { requirePermission } from '../../auth/require-permission.ts';
+import type { IdentifyAgain, Viewer } from '../../auth/viewer.ts';
 import type { ProjectAllow } from '../../config/project-allow.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
@@ -64,11 +65,18 @@ export function createImportService(options: {
   const { previewInput, importInput } = createImportInputs(egressAllow, upstreamAllow);
   const fetchDocument = createDocumentFetcher(egress, egressAllow);
 
-  async function compare(viewer: Viewer, projectId: string, input: PreviewInput, signal: AbortSignal) {
-    const { document: given, url, upstreamUrl } = input;
-    const source = given == null ? await fetchDocument(viewer.userId, url!) : undefined;
+  /** Returns also the caller as of now, because the document may take seconds to arrive. */
+  async function compare(
+    { userId: accountId }: Viewer,
+    projectId: string,
+    { document: given, url, upstreamUrl }: PreviewInput,
+    { signal, identifyAgain }: { signal: AbortSignal; identifyAgain: IdentifyAgain },
+  ) {
+    const source = given == null ? await fetchDocument(accountId, url!) : undefined;
     const pointer = source ? '/url' : '/document';
-    const document = await readDocument(source?.text ?? given!, { pointer, accountId: viewer.userId, signal });
+    const document = await readDocument(source?.text ?? given!, { pointer, accountId, signal });
+    const viewer = await identifyAgain();
+    await requireVisible(db.prisma, viewer, projectId);
     if (document.operations.length === 0) {
       const [problem] = document.problems;
       const reason = problem ? ` ${problem.pointer}: ${problem.message}` : '';
@@ -77,16 +85,21 @@ export function createImportService(options: {
     const stored = await readStored(db, viewer, projectId);
     const allow = upstreamAllow.of(projectId);
     const baseOf = chooseBase(document, { upstreamUrl, documentUrl: source?.url, allow });
-    return { document, matches: matchOperations(document, stored, baseOf) };
+    return { viewer, document, matches: matchOperations(document, stored, baseOf) };
   }
 
   return {
     /** Compares a document with the project's endpoints. Changes nothing. */
-    async preview(viewer: Viewer, projectId: string, given: PreviewInput): Promise<Preview> {
+    async preview(
+      caller: Viewer,
+      projectId: string,
+      given: PreviewInput,
+      identifyAgain: IdentifyAgain,
+    ): Promise<Preview> {
       const signal = AbortSignal.timeout(maxMilliseconds);
-      await requireVisible(db.prisma, viewer, projectId);
+      await requireVisible(db.prisma, caller, projectId);
       const input = parseInput(previewInput, given);
-      const { document, matches } = await compare(viewer, projectId, input, signal);
+      const { viewer, document, matches } = await compare(caller, projectId, input, { signal, identifyAgain });
       const { title, description, servers, problems } = document;
       const itemOf = createPreviewItems(input.priceUsd ?? null, (url) => shownUrl(viewer, projectId, url));
       const items: PreviewItem[] = [];
@@ -94,12 +107,26 @@ export function createImportService(options: {
       return { title, description, servers, items, problems };
     },
 
-    /** Creates and updates endpoints, one by one. Each has a result, and a failure doesn't stop the others. */
-    async import(viewer: Viewer, projectId: string, given: ImportInput): Promise<ImportedItem[]> {
+    /**
+     * Creates and updates endpoints, one by one. Each has a result, and a failure doesn't stop the others. If the caller
+     * loses access in the meantime, nothing more is changed.
+     */
+    async import(
+      caller: Viewer,
+      projectId: string,
+      given: ImportInput,
+      identifyAgain: IdentifyAgain,
+    ): Promise<ImportedItem[]> {
       const signal = AbortSignal.timeout(maxMilliseconds);
-      await requireVisible(db.prisma, viewer, projectId);
+      await requireVisible(db.prisma, caller, projectId);
       const { items, ...input } = parseInput(importInput, given);
-      const { matches } = await compare(viewer, projectId, input, signal);
+      const { viewer, matches } = await compare(caller, projectId, input, { signal, identifyAgain });
+      requirePermission(viewer, projectId, 'WRITE');
+      const permitted = untilRefused(async () => {
+        const now = await identifyAgain();
+        requirePermission(now, projectId, 'WRITE');
+        return now;
+      });
       const meant = items.map((item) => ({ item, match: findMeant(matches, item) }));
       const updates = new Map<Match<Stored>, UpdateEndpointInput>();
       const chosen = new Set(meant.flatMap(({ match }) => match ?? []));
@@ -145,7 +172,7 @@ export function createImportService(options: {
         if (!endpoint) {
           if (priceUsd === undefined) throw invalidField('/priceUsd', 'Required for a new endpoint.');
           requireTime();
-          const created = await endpoints.create(viewer, projectId, { ...creationOf(proposal), priceUsd });
+          const created = await endpoints.create(await permitted(), projectId, { ...creationOf(proposal), priceUsd });
           return { status: 'CREATED', endpointId: created.id } as const;
         }
         const update = updates.get(match) ?? {};
@@ -154,7 +181,7 @@ export function createImportService(options: {
         if (refusal !== undefined) throw invalidField('/upstreamUrl', refusal);
         requireTime();
         await endpoints.update(
-          viewer,
+          await permitted(),
           endpoint.id,
           { ...update, ...(priceUsd !== undefined && { priceUsd }) },
           projectId,
@@ -166,6 +193,18 @@ export function createImportService(options: {
 }
 
 const OUT_OF_TIME = 'There wasn’t enough time to import this item. Import the document again to import the rest.';
+
+/** Repeats a check until it fails, because every check of a revoked credential would count as an attempt to guess one. */
+function untilRefused<T>(check: () => Promise<T>): () => Promise<T> {
+  let refused: Promise<T> | undefined;
+  return async () => {
+    const result = refused ?? check();
+    return result.catch((error) => {
+      refused = result;
+      throw error;
+    });
+  };
+}
 
 /** The proposal that an item refers to, by its path and, if it has any, its methods. */
 function findMeant<Stored extends Known>(

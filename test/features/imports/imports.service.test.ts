@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Viewer } from '../../../src/auth/viewer.ts';
+import type { IdentifyAgain, Viewer } from '../../../src/auth/viewer.ts';
 import { parseProjectAllow } from '../../../src/config/project-allow.ts';
 import { openDatabase } from '../../../src/database/client.ts';
 import { behindWall } from '../../../src/database/tenant-client.ts';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
+import { AppError } from '../../../src/errors.ts';
 import { createEndpointService } from '../../../src/features/endpoints/service.ts';
 import { createEventService } from '../../../src/features/events/service.ts';
 import { readOpenApi } from '../../../src/features/imports/openapi/read.ts';
@@ -54,7 +55,7 @@ async function importing(body: object, caller = alice): Promise<Result[]> {
 /** Runs a separate service for Alice's project. `read` gets the endpoints that each statement of the service reads. */
 async function withService(
   options: { readDocument?: ReadDocument; operationMilliseconds?: number; read?: (endpoints: object[]) => void },
-  run: (context: { service: ImportService; id: string; viewer: Viewer }) => Promise<void>,
+  run: (context: { service: ImportService; id: string; viewer: Viewer; again: IdentifyAgain }) => Promise<void>,
 ): Promise<void> {
   const { readDocument = async (text) => readOpenApi(text), operationMilliseconds = 60_000, read = () => {} } = options;
   const db = await openDatabase({ url: app.databaseUrl, poolSize: 2, log: pino({ level: 'silent' }) });
@@ -87,7 +88,8 @@ async function withService(
     const id = base.split('/').at(-1)!;
     const { userId } = await db.prisma.project.findUniqueOrThrow({ where: { id } });
     const times = { requestsPerMinute: null, expiresAt: new Date(Date.now() + 3_600_000) };
-    await run({ service, id, viewer: { kind: 'user', userId, tier: 'PRO', ...times } });
+    const viewer: Viewer = { kind: 'user', userId, tier: 'PRO', ...times };
+    await run({ service, id, viewer, again: async () => viewer });
   } finally {
     await db.close();
   }
@@ -247,8 +249,8 @@ describe('a preview', () => {
     for (const path of ['/gone', '/a/:id'])
       await createEndpoint(alice, base, { path, methods, ...schema, upstreamUrl: `https://api.example.com${path}` });
     const found: object[] = [];
-    await withService({ read: (endpoints) => found.push(...endpoints) }, async ({ service, id, viewer }) => {
-      const { items } = await service.preview(viewer, id, { document: apiWith({ '/a/{id}': { get: {} } }) });
+    await withService({ read: (endpoints) => found.push(...endpoints) }, async ({ service, id, viewer, again }) => {
+      const { items } = await service.preview(viewer, id, { document: apiWith({ '/a/{id}': { get: {} } }) }, again);
       expect(statusesOf(items)).toEqual(['SAME /a/:id', 'GONE /gone']);
     });
     expect(found.filter((endpoint) => 'inputSchema' in endpoint)).toHaveLength(1);
@@ -261,13 +263,13 @@ describe('a preview', () => {
     const together: number[] = [];
     const read = (endpoints: object[]) =>
       together.push(endpoints.filter((endpoint) => 'exampleResponse' in endpoint).length);
-    await withService({ read }, async ({ service, id, viewer }) => {
-      await service.import(viewer, id, { document, priceUsd: '1', items });
+    await withService({ read }, async ({ service, id, viewer, again }) => {
+      await service.import(viewer, id, { document, priceUsd: '1', items }, again);
       together.length = 0;
-      await service.preview(viewer, id, { document });
+      await service.preview(viewer, id, { document }, again);
       expect(together).toEqual([0, 25, 25, 10]);
       together.length = 0;
-      const results = await service.import(viewer, id, { document, items });
+      const results = await service.import(viewer, id, { document, items }, again);
       expect(new Set(results.map(({ status }) => status))).toEqual(new Set(['SAME']));
       expect(together).toEqual([0, 25, 25, 10]);
     });
@@ -456,13 +458,35 @@ describe('an import', () => {
       if (!signal.aborted) await once(signal, 'abort');
       return readOpenApi(text);
     };
-    await withService({ readDocument, operationMilliseconds: 1 }, async ({ service, id, viewer }) => {
+    await withService({ readDocument, operationMilliseconds: 1 }, async ({ service, id, viewer, again }) => {
       const items = [{ path: '/b' }, { path: '/c' }];
-      const statuses = async () => statusesOf(await service.import(viewer, id, { document, priceUsd: '1', items }));
+      const statuses = async () =>
+        statusesOf(await service.import(viewer, id, { document, priceUsd: '1', items }, again));
       expect(await statuses()).toEqual(['CREATED /b', 'FAILED /c']);
       expect(await statuses()).toEqual(['SAME /b', 'CREATED /c']);
       expect(await statuses()).toEqual(['SAME /b', 'SAME /c']);
     });
+  });
+
+  test('changes nothing more once its credential is revoked, and doesn’t try the credential again for each item', async () => {
+    await withService({}, async ({ service, id, viewer }) => {
+      const identified: string[] = [];
+      const again = async () => {
+        identified.push('again');
+        // For the document, and for the first item.
+        if (identified.length <= 2) return viewer;
+        throw new AppError('UNAUTHENTICATED');
+      };
+      const items = ['/a', '/b', '/c', '/d'].map((path) => ({ path }));
+      const several = apiWith(Object.fromEntries(items.map(({ path }) => [path, getting('P')])));
+      const results = await service.import(viewer, id, { document: several, priceUsd: '1', items }, again);
+      expect(results.map(({ status, error }) => error?.code ?? status)).toEqual([
+        'CREATED',
+        ...Array(3).fill('UNAUTHENTICATED'),
+      ]);
+      expect(identified).toHaveLength(3);
+    });
+    expect((await endpoints()).map(({ path }) => path)).toEqual(['/a']);
   });
 
   test('can be repeated until all 200 endpoints are created', async () => {
