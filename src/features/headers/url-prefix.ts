@@ -1,10 +1,10 @@
 import type { UrlInput } from '../urls/project-url.ts';
 
 /**
- * Escapes and parameters that some servers resolve to slashes or dots. They can make a path leave the folder that it
- * appears to be in.
+ * Escapes and parameters that some servers resolve to slashes or dots, also those in overlong UTF-8 or as UTF-16 units,
+ * and control characters, which some servers drop. They can make a path leave the folder that it appears to be in.
  */
-const AMBIGUOUS = /%(?:25|2e|2f|5c)|;/i;
+const AMBIGUOUS = /%(?:25|2e|2f|5c|[01][\da-f]|7f|c0|c1|e0%[89]|f0%8|u)|;/i;
 
 /**
  * Normalizes the URL that determines which upstreams get a header: an origin and perhaps a path, without a slash at the
