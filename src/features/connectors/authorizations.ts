@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { requirePermission } from '../../auth/require-permission.ts';
 import { requireProject } from '../../auth/require-project.ts';
-import type { Viewer } from '../../auth/viewer.ts';
+import type { IdentifyAgain, Viewer } from '../../auth/viewer.ts';
 import type { OauthApp, OauthApps } from '../../config/oauth-apps.ts';
 import type {
   ConnectorDefinition,
@@ -156,11 +157,16 @@ export function createConnectorAuthorizations(options: {
      *
      * @throws AppError `VALIDATION_FAILED` if the authorization has expired or the vendor rejects the code, and any error
      *   from creating or updating a connector. `UNAVAILABLE` on hold; the authorization can then still be finished later.
+     *   `FORBIDDEN` if the person's role has changed before the vendor responds.
      */
-    async finish(viewer: Viewer, input: { state: string; code: string }): Promise<Connector> {
+    async finish(
+      caller: Viewer,
+      input: { state: string; code: string },
+      identifyAgain: IdentifyAgain,
+    ): Promise<Connector> {
       const { state, code } = parseInput(finishInput, input);
       requireNoHold();
-      const row = await take(viewer.userId, hash(state, 'hex'));
+      const row = await take(caller.userId, hash(state, 'hex'));
       if (!row) throw invalidField('/state', OVER);
       const {
         verifier,
@@ -168,7 +174,7 @@ export function createConnectorAuthorizations(options: {
         input: started,
       } = JSON.parse(secretBox.open(row.sealed, cellOf(row))) as Started;
       const { type, connectorId: _current, config, ...subscription } = started;
-      const current = await findCurrent(viewer, row.projectId, started);
+      const current = await findCurrent(caller, row.projectId, started);
       const connectable = requireConnectable(type);
       const { definition, grant, app } = connectable;
       const known = whole(started, current);
@@ -176,14 +182,17 @@ export function createConnectorAuthorizations(options: {
       if (grant.authorizationUrl(known) !== authorizationUrl) throw invalidField('/state', OVER);
       const request = grant.buildExchange(known, { app, code, verifier, redirectUri });
       const refreshToken = await exchange(connectable, request, known);
+      const viewer = await identifyAgain();
+      const { id: projectId } = await requireProject(db.prisma, viewer, row.projectId);
+      requirePermission(viewer, projectId, 'WRITE');
       const granted = { ...subscription, grant: refreshToken };
       if (!current) {
         const entered = withoutCredentials(definition, known);
-        return connectors.create(viewer, row.projectId, { type, ...granted, config: entered });
+        return connectors.create(viewer, projectId, { type, ...granted, config: entered });
       }
       const replaced = Object.fromEntries(otherCredentials(definition).map((name) => [name, null]));
       const changes = { ...replaced, ...withoutCredentials(definition, config) };
-      return connectors.update(viewer, current.id, { ...granted, config: changes }, row.projectId);
+      return connectors.update(viewer, current.id, { ...granted, config: changes }, projectId);
     },
   };
 

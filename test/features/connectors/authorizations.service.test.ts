@@ -7,6 +7,7 @@ import { sampleConfig } from '../../connectors/support/configs.ts';
 import { type Consent, createConsent } from '../../connectors/support/consent.ts';
 import type { TestUser } from '../../support/app.ts';
 import { freePort } from '../../support/free-port.ts';
+import { join, person } from '../../support/members.ts';
 
 const APP = { clientId: 'operator-app', clientSecret: 'operator-secret-0123456789' };
 const VENDORS = ['GOOGLE', 'SALESFORCE', 'XERO', 'QUICKBOOKS'];
@@ -244,6 +245,26 @@ describe('an authorization', () => {
     expect(fieldErrors(result)).toEqual([{ pointer: '/code', message: expect.stringContaining(message) }]);
     expect(await stage.db.prisma.connector.count()).toBe(count);
     expect(await rowCount()).toBe(0);
+  });
+
+  test.each([
+    ['is removed', 'DELETE', undefined, 'NOT_FOUND'],
+    ['becomes a viewer', 'PATCH', { role: 'VIEWER' }, 'FORBIDDEN'],
+  ] as const)('changes nothing if the person %s before the vendor responds', async (_what, method, body, code) => {
+    const count = await stage.db.prisma.connector.count();
+    const dana = await person(stage.app, 'dana');
+    const { id } = await join(stage.user, stage.base, dana, 'DEVELOPER');
+    const returned = consent.agree(await start(inputOf('xero'), dana));
+    stage.vendors.issueTokens(async (request) => {
+      const { status } = await stage.user.rest(method, `${stage.base}/members/${id}`, body);
+      expect(status).toBeLessThan(300);
+      return consent.answer(request);
+    });
+    const { errors } = await finish(returned, dana);
+    stage.vendors.issueTokens(consent.answer);
+    await stage.user.rest('DELETE', `${stage.base}/members/${id}`);
+    expect(errors?.[0]?.extensions.code).toBe(code);
+    expect(await stage.db.prisma.connector.count()).toBe(count);
   });
 
   test('fails with a code that belongs to another authorization', async () => {

@@ -62,7 +62,8 @@ builder.relayMutationField(
     description:
       'Creates or changes the connector after the user authorizes access. Must be called by the user who started the authorization. API keys ' +
       'can’t do this.',
-    resolve: (_root, { input }, { services, viewer }) => services.connectorAuthorizations.finish(viewer, input),
+    resolve: (_root, { input }, { services, viewer, identifyAgain }) =>
+      services.connectorAuthorizations.finish(viewer, input, identifyAgain),
   },
   {
     description: 'The result of `finishConnectorAuthorization`.',

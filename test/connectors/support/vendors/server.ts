@@ -36,7 +36,7 @@ export async function startVendors() {
   const lasting = new Map<ConnectorType, Interference>();
 
   const tokenCalls: VendorCall[] = [];
-  let issueToken: ((request: ReceivedRequest) => TestResponse) | undefined;
+  let issueToken: ((request: ReceivedRequest) => TestResponse | Promise<TestResponse>) | undefined;
 
   const receiver: Receiver = await startReceiver((request, response) => {
     const host = request.headers.host?.split(':')[0] ?? '';
@@ -67,7 +67,7 @@ export async function startVendors() {
       [...typeByHost.keys(), ...TOKEN_ENDPOINTS].map((place) => [place.split('/')[0]!, receiver.url]),
     ),
     /** Replaces the token endpoints on vendors' hosts. */
-    issueTokens(issue: (request: ReceivedRequest) => TestResponse): void {
+    issueTokens(issue: (request: ReceivedRequest) => TestResponse | Promise<TestResponse>): void {
       issueToken = issue;
     },
     /** Returns the requests for access tokens, in order. */
