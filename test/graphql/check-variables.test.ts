@@ -48,3 +48,14 @@ test('error messages do not contain a document to import', async () => {
   expect(await messagesFor(PREVIEW, { input })).toEqual([UNKNOWN]);
   expect(writing.mock.calls.filter(([value]) => value === input.document)).toEqual([]);
 });
+
+test.each([
+  ['a variable', '$ids: [ID!]!', { ids: Array.from({ length: 1_000 }, () => 'x') }],
+  ['a default value', `$ids: [ID!]! = [${'"x" '.repeat(1_000)}]`, {}],
+])('a list of more than 100 IDs is rejected before any field decodes it: %s', async (_where, definition, variables) => {
+  const decoding = vi.spyOn(RegExp.prototype, 'exec');
+  const fields = Array.from({ length: 30 }, (_, index) => `a${index}: nodes(ids: $ids) { id }`).join(' ');
+  const messages = await messagesFor(`query (${definition}) { ${fields} }`, variables);
+  expect(decoding.mock.calls.filter(([text]) => text === 'x')).toHaveLength(0);
+  expect(messages).toEqual(['Invalid ids: must have at most 100 IDs.']);
+});
