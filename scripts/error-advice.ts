@@ -81,7 +81,8 @@ export const ERROR_ADVICE: Record<ErrorCode, string> = {
     'Responses are stored for a day, or for an hour if they are large. Streamed responses are not stored. The ' +
     '`PAYMENT-RESPONSE` header contains the transaction.',
   PAYLOAD_TOO_LARGE:
-    'Request bodies can be up to 256 KiB, not counting an imported OpenAPI document. On paid routes, they can be up to 10 MB.',
+    'Request bodies can be up to 256 KiB, not counting an imported OpenAPI document, and can have up to 5,000 values. On ' +
+    'paid routes, they can be up to 10 MB.',
   UNSUPPORTED_MEDIA_TYPE:
     'Only uncompressed `application/json` is accepted. If the body is empty, its type doesn’t matter.',
   VALIDATION_FAILED:

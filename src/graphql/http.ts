@@ -5,7 +5,7 @@ import { AppError } from '../errors.ts';
 import type { IdempotencyStore } from '../features/idempotency/store.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { FILE_BODY_LIMIT_BYTES, requireSmallBesidesFile } from '../http/file-bodies.ts';
-import { parseJson, requireShallow } from '../http/json-body.ts';
+import { parseJson, requireSimple } from '../http/json-body.ts';
 import { identifyAgainIfLate, identifyCaller } from '../http/late-bodies.ts';
 import { linger } from '../http/linger.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
@@ -200,7 +200,7 @@ function requireJsonParameters(query: Readonly<Record<string, unknown>>): void {
     // Yoga also reads only the first value.
     const [text] = [query[name]].flat();
     const what = `The parameter \`${name}\``;
-    if (typeof text === 'string' && text !== '') requireShallow(parseJson(text, what), what);
+    if (typeof text === 'string' && text !== '') requireSimple(parseJson(text, what), what);
   }
 }
 

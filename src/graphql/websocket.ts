@@ -11,7 +11,7 @@ import type { IdentifyAgain, Viewer } from '../auth/viewer.ts';
 import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
-import { requireShallow } from '../http/json-body.ts';
+import { requireSimple } from '../http/json-body.ts';
 import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
@@ -133,7 +133,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     };
     try {
       operation = operations.start();
-      requireShallow(payload, 'The operation');
+      requireSimple(payload, 'The operation');
       const identify = () => authentication.identify(authorization, address);
       const viewer = await identify();
       const count = consoleReads.include(payload.query) ? authentication.countConsoleRead : authentication.count;

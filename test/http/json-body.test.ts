@@ -51,8 +51,26 @@ describe('a body over 256 KiB', () => {
   });
 });
 
-test('a body of exactly 256 KiB may have any structure', () => {
-  const text = `[${'1,'.repeat(BODY_LIMIT_BYTES / 2 - 2)}11]`;
-  expect(Buffer.byteLength(text)).toBe(BODY_LIMIT_BYTES);
-  expect(parse(text)).toHaveLength(BODY_LIMIT_BYTES / 2 - 1);
+describe('a body of exactly 256 KiB', () => {
+  const filled = (text: string, length: number) => `${text.slice(0, -1)}${' '.repeat(length - text.length)}]`;
+
+  test('may have 5,000 values', () => {
+    const text = filled(`[${Array.from({ length: 2_499 }, () => '[1]')},1]`, BODY_LIMIT_BYTES);
+    expect(Buffer.byteLength(text)).toBe(BODY_LIMIT_BYTES);
+    expect(parse(text)).toHaveLength(2_500);
+  });
+
+  // A hundred thousand of them would take up to a fifth of a second to check.
+  test.each([
+    ['numbers', Array.from({ length: 5_000 }, () => '1')],
+    ['lists', Array.from({ length: 2_500 }, () => '[1]')],
+    ['fields', Array.from({ length: 2_500 }, () => '{"a":1}')],
+  ])('is rejected if it has more values: %s', (_name, items) => {
+    expect(() => parse(filled(`[${items}]`, BODY_LIMIT_BYTES))).toThrow(
+      expect.objectContaining({
+        code: 'PAYLOAD_TOO_LARGE',
+        message: 'The request body has more than 5,000 values. Send fewer.',
+      }),
+    );
+  });
 });
