@@ -7,6 +7,7 @@ import { runStatement, type Statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { typeOfId } from '../../ids.ts';
 import { createFairQueue } from '../../limits/fair-queue.ts';
+import { runScheduled } from '../../operation.ts';
 import { parseInput } from '../../validation.ts';
 import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
 import { SEARCHED_TYPES, type SearchResult } from './results.ts';
@@ -58,13 +59,17 @@ export function createSearchService({ db }: { db: TenantDatabase }) {
      */
     async find(viewer: Viewer, query: string, projectId?: string | null): Promise<SearchResult[]> {
       const text = checkText(query);
-      const projectIds = await searchableProjects(db.prisma, viewer, projectId);
-      if (projectIds.length === 0) return [];
       const { lookup, value, isByName } = lookupOf(text, projectId == null);
-      // Every item is in one of these projects.
-      const statement = lookup(projectIds, value) as Statement<SearchResult>;
-      const run = () => runStatement(db.pool, statement);
-      const { rows } = await (isByName ? turns.run(viewer.userId, run) : run());
+      // Both statements run without waiting in between, because the viewer may lose access to a project while they wait.
+      const search = () =>
+        runScheduled(async () => {
+          const projectIds = await searchableProjects(db.prisma, viewer, projectId);
+          if (projectIds.length === 0) return [];
+          // Every item is in one of these projects.
+          const statement = lookup(projectIds, value) as Statement<SearchResult>;
+          return (await runStatement(db.pool, statement)).rows;
+        });
+      const rows = await (isByName ? turns.run(viewer.userId, search) : search());
       const rank = ({ type }: SearchResult) => SEARCHED_TYPES.indexOf(type);
       return rows
         .map((found) => (found.type === 'Connector' ? { ...found, label: connectorTitle(found.label) } : found))

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { join, person } from '../../support/members.ts';
 import { insertPayment } from '../../support/payments.ts';
 import { createConnector, createEndpoint, createKey, createProject, createWebhook } from '../../support/resources.ts';
 import { waitingStatements } from '../../support/waiting-statements.ts';
@@ -254,4 +255,28 @@ test('at most two searches by name run at the same time, one of each account, an
   expect(ofOneAccount).toBe(1 + 3);
   expect(ofAll).toBe(2 + 4);
   for (const { status } of await Promise.all([...searches, ...lists])) expect(status).toBe(200);
+});
+
+test('a search that was still waiting when its caller was removed from a project finds nothing in it', async () => {
+  const { base } = await createProject(alice);
+  await createEndpoint(alice, base, { path: '/removal' });
+  const eve = await person(app, 'eve');
+  const { id } = await join(alice, base, eve, 'VIEWER');
+  const search = () => eve.rest<{ data: Found[] }>('GET', '/api/search?q=removal');
+
+  const lock = await sql.connect();
+  await lock.query('BEGIN; LOCK TABLE "Connector" IN ACCESS EXCLUSIVE MODE');
+  const searches = [search()];
+  await expect.poll(() => waitingStatements(sql)).toBe(1);
+  searches.push(search());
+  // It starts after the second search, which waits for its turn, but not for a lock.
+  const list = eve.rest('GET', `${base}/connectors`);
+  await expect.poll(() => waitingStatements(sql)).toBe(2);
+  expect((await alice.rest('DELETE', `${base}/members/${id}`)).status).toBe(204);
+  await lock.query('COMMIT');
+  lock.release();
+
+  await list;
+  const [, waited] = await Promise.all(searches);
+  expect(waited).toMatchObject({ status: 200, body: { data: [] } });
 });
