@@ -93,6 +93,21 @@ describe('a request to a hostile or broken server', () => {
     await expect(request).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' });
   });
 
+  test.each([
+    ['trailers', `1\r\nx\r\n0\r\n${'a:\r\n'.repeat(3_000)}\r\n`, ''],
+    ['extensions of a chunk', '1;', 'x'.repeat(10_000)],
+  ])('aborts on a flood of %s, also for callers that stream', async (_what, start, flood) => {
+    await using server = await startRawServer((socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${start}`);
+      repeat(socket, flood, 1);
+    });
+    await using egress = createTestEgress({ allow: loopback(server) });
+    expect(await egress.failureOf(urlOf(server))).toMatchObject({ errorClass: 'protocol_error' });
+    const origin = new URL(urlOf(server)).origin;
+    const request = egress.dispatcherFor('owner').request({ origin, path: '/', method: 'GET' });
+    await expect(request.then(({ body }) => body.text())).rejects.toMatchObject({ code: 'UND_ERR_HEADERS_OVERFLOW' });
+  });
+
   test('reads the response after a few early hints', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'.repeat(3);
     await using server = await startRawServer((socket) => void socket.write(`${hints}HTTP/1.1 204 No Content\r\n\r\n`));

@@ -66,7 +66,7 @@ describe('100 Continue becomes 102 Processing', () => {
   });
 });
 
-describe('a response with too many lines before its body is noticed', () => {
+describe('a response with too many lines besides its body is noticed', () => {
   const LIMIT = 2_048;
   /** Whether each of these chunks can be passed on. */
   function passed(...chunks: string[]): boolean[] {
@@ -86,6 +86,26 @@ describe('a response with too many lines before its body is noticed', () => {
     expect(passed(hints.repeat(LIMIT), hints)).toEqual([true, false]);
     const linked = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n';
     expect(passed(linked.repeat(LIMIT / 2), headers(1))).toEqual([true, false]);
+  });
+
+  test('if its trailers have too many lines', () => {
+    const chunks = `A;x=y\r\n0\r\n\r\nHTTP/\r\n${'1\r\n\n\r\n'.repeat(LIMIT)}0\r\n`;
+    for (const name of ['Transfer-Encoding', 'transfer-encoding']) {
+      const response = `HTTP/1.1 200 OK\r\n${name}: chunked\r\n\r\n${chunks}`;
+      expect(passed(response, 'a:\r\n'.repeat(LIMIT - 2), 'a:\r\n')).toEqual([true, true, false]);
+      expect(passed(...response, ...'a:\r\n'.repeat(LIMIT - 2)).every(Boolean)).toBe(true);
+      expect(passed(...response, ...'a:\r\n'.repeat(LIMIT - 1)).at(-1)).toBe(false);
+      expect(passed(`${response}\r\n`, 'a:\r\n'.repeat(LIMIT))).toEqual([true, true]);
+    }
+  });
+
+  test('if its chunks have more than 16 KB of extensions', () => {
+    const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+    const chunk = `1;${'x'.repeat(1_023)}\r\n\n\r\n`;
+    expect(passed(head, chunk.repeat(16), '1;x\r\n\n\r\n')).toEqual([true, true, false]);
+    expect(passed(`${head}1;`, 'x'.repeat(16_384), 'x')).toEqual([true, true, false]);
+    expect(passed(head, '4000\r\n', ';'.repeat(16_384), '\r\n5\r\n;;;')).toEqual([true, true, true, true]);
+    expect(passed('HTTP/1.1 200 OK\r\n\r\n', '1;', 'x'.repeat(20_000))).toEqual([true, true, true]);
   });
 
   test('but each response on a connection is counted by itself', () => {
