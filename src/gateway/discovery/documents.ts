@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Bus, topics } from '../../bus/bus.ts';
 import type { Queryable } from '../../database/client.ts';
 import { createAddressLimit } from '../../limits/address-limit.ts';
@@ -68,6 +69,7 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
   /** In the order of their last use. */
   const entries = new Map<string, Entry>();
   let cachedBytes = 0;
+  let lastTurn: Promise<unknown> = Promise.resolve();
   const limit = createAddressLimit({
     rateLimiter: createMemoryRateLimiter({ now }),
     scope: 'discovery',
@@ -125,6 +127,12 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
     return entry;
   }
 
+  /** Lets other work run between two documents, because many can be requested at the same time. */
+  function takeTurn(): Promise<unknown> {
+    lastTurn = lastTurn.then(() => nextTurn());
+    return lastTurn;
+  }
+
   /** Writes a document, and keeps it with the project. */
   function write(projectId: string, entry: Entry, key: string, make: () => Document): Document {
     const document = make();
@@ -142,7 +150,10 @@ export function openDocuments(options: { db: Queryable; bus: Bus; now?: () => nu
       if (!loaded) return undefined;
       const base = baseOf();
       const key = `${path} ${base}`;
-      if (!entry.texts.has(key)) await charge(address, loaded.bytes);
+      if (!entry.texts.has(key)) {
+        await charge(address, loaded.bytes);
+        await takeTurn();
+      }
       const make = () => documentOf(kind.write(loaded.read(), base), kind.contentType);
       return entry.texts.get(key) ?? write(projectId, entry, key, make);
     },

@@ -90,6 +90,27 @@ test('large documents are kept only up to a total size, and those that were used
   expect(reads.count).toBe(2 + LARGE);
 });
 
+test('documents that are requested at the same time are written one by one, with other work in between', async () => {
+  const { find } = openCounted();
+  const large = projectIds.at(-1)!;
+  await find(large);
+  let turns = 0;
+  let isDone = false;
+  const count = () => {
+    turns += 1;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const writtenIn = await Promise.all(
+    Array.from({ length: 5 }, async (_, host) => {
+      await find(large, '/openapi.json', '192.0.2.1', `https://${host}.example`);
+      return turns;
+    }),
+  );
+  isDone = true;
+  expect(new Set(writtenIn).size).toBe(5);
+});
+
 test('an address that keeps requesting large documents that are no longer kept is rejected before they are read', async () => {
   const { reads, find } = openCounted(6 * MEGABYTE);
   const large = projectIds.slice(SMALL);
