@@ -32,8 +32,8 @@ export type ClaimLoopOptions = {
 const GATHER_MILLISECONDS = 20;
 /** How soon to check for deliveries announced to another worker, in case that worker is full or has stopped. */
 const OTHERS_TURN_MILLISECONDS = 250;
-/** While the queue is full, claims in turn use at most one in this many milliseconds. */
-const MIN_PAUSES_BETWEEN_TURNS = 4;
+/** After a claim in turn, other claims get at least this many times as long. */
+const MIN_PAUSES_BETWEEN_TURNS = 2;
 const MIN_BACKOFF_MILLISECONDS = 100;
 const MAX_BACKOFF_MILLISECONDS = 5_000;
 const LOG_EVERY_MILLISECONDS = 10_000;
