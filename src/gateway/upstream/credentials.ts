@@ -98,7 +98,7 @@ export function withCredentials(headers: Headers, { headers: own }: Pick<Upstrea
   return { ...Object.fromEntries(kept), ...own };
 }
 
-/** Removes a response's headers that repeat one of the seller's values, in any encoding. */
+/** Removes a response's headers that repeat one of the seller's values, in any spelling that `scrub` finds. */
 export async function withholdSecrets(
   headers: Headers,
   { secrets }: UpstreamCredentials,
