@@ -154,7 +154,7 @@ describe('a replay', () => {
   });
 
   test('stores each value of its filter once, even if it is repeated thousands of times', async () => {
-    const filter = { status: Array(5_000).fill('FAILED'), eventTypes: Array(5_000).fill('payment.failed') };
+    const filter = { status: Array(2_000).fill('FAILED'), eventTypes: Array(2_000).fill('payment.failed') };
     const { replay: created } = await replay({ filter });
     expect(created).toMatchObject({ filter: { status: ['FAILED'], eventTypes: ['payment.failed'] } });
   });
