@@ -4,7 +4,7 @@ import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
 import { parseRetryAfter } from '../../retry-after.ts';
 import { MASK } from '../../secrets/mask.ts';
 import { maskUrl } from '../../secrets/mask-url.ts';
-import { scrubberOf } from '../../secrets/redact.ts';
+import { scrub } from '../../secrets/redact.ts';
 import {
   FACILITATOR_REJECTED,
   type Facilitator,
@@ -27,6 +27,9 @@ const MAX_RESPONSE_BYTES = 64 * 1024;
 
 /** The fields of responses that buyers and sellers see. */
 const TEXTS = ['invalidReason', 'invalidMessage', 'errorReason', 'errorMessage'];
+
+/** The owner of the prepared searches for our credentials. Those for tokens that are sent only once are soon dropped. */
+const SEARCHES = 'facilitator';
 
 /** How long to verify no payments after `/settle` couldn't be called, before it is tried again. */
 const RECHECK_MILLISECONDS = 60_000;
@@ -56,7 +59,7 @@ export function createHttpFacilitator(options: {
 }): Facilitator {
   const { egress, auth, timeouts = FACILITATOR_TIMEOUTS, now = () => performance.now() } = options;
   const base = options.url.replace(/\/+$/, '');
-  const withoutKey = maskUrl(base) === base ? (text: string) => text : scrubberOf([base]);
+  const keyUrls = maskUrl(base) === base ? [] : [base];
   let settleFault: { error: FacilitatorError; checkedAt: number } | undefined;
 
   async function call(
@@ -68,6 +71,7 @@ export function createHttpFacilitator(options: {
     const url = `${base}${path}`;
     const common = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) };
     let credentials = await auth(method, url);
+    const secrets = [...keyUrls, ...secretsIn(credentials)];
     const request = {
       method,
       url,
@@ -76,19 +80,20 @@ export function createHttpFacilitator(options: {
       timeoutMilliseconds,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     };
+    /** The facilitator may quote the credentials that we sent, and its URL, which can contain a key, in any encoding. */
+    const shown = (quoting: string) => scrub(quoting, secrets, SEARCHES).replaceAll(MASK, '***');
     const { statusCode, headers, ...response } = await sendFollowing(egress.send, request, {
       mayLeaveSite: Object.keys(credentials).length === 0,
       async headersFor(next) {
         // A token can be valid for one URL only.
         credentials = await auth(method, next);
+        secrets.push(...secretsIn(credentials));
         return { ...common, ...credentials };
       },
     }).catch((error) => {
       throw error instanceof RedirectError ? redirected(error, base, path) : error;
     });
     const text = response.body.toString('utf8');
-    /** The facilitator may quote the credentials that we sent, and its URL, which can contain a key. */
-    const shown = (quoting: string) => withoutKey(withoutSecrets(quoting, credentials)).replaceAll(MASK, '***');
     const retryAfter = { 'retry-after': headers['retry-after']?.toString() };
     const error = statusCode < 400 ? undefined : readHttpError(statusCode, shown(text));
     return {
@@ -194,9 +199,8 @@ function withShownTexts(value: unknown, shown: (text: string) => string): unknow
   return { ...fields, ...Object.fromEntries(texts) };
 }
 
-function withoutSecrets(text: string, headers: Record<string, string>): string {
-  const secrets = Object.values(headers).flatMap((value) => value.split(' ').slice(1));
-  return secrets.filter(Boolean).reduce((safe, secret) => safe.replaceAll(secret, '***'), text);
+function secretsIn(credentials: Record<string, string>): string[] {
+  return Object.values(credentials).flatMap((value) => value.split(' ').slice(1));
 }
 
 function unavailable(cause: unknown): FacilitatorError {

@@ -172,6 +172,32 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
+  test.each([
+    ['JSON-escaped', (text: string) => text.replaceAll('/', '\\/'), 401],
+    ['URL-encoded', encodeURIComponent, 403],
+    ['in base64', (text: string) => Buffer.from(text).toString('base64'), 200],
+  ])("can't show our credentials to buyers and sellers %s", async (_encoding, encode, statusCode) => {
+    const token = 'q7w8/e9r+t1y2u3i4o5==';
+    server.handle(({ headers, path }) => {
+      const quoted = `${encode(headers.authorization!)} ${encode(path)}`;
+      const texts = ['invalidReason', 'invalidMessage', 'errorReason', 'errorMessage'];
+      const fields = { success: false, isValid: false, ...Object.fromEntries(texts.map((name) => [name, quoted])) };
+      return { statusCode, body: statusCode === 200 ? JSON.stringify(fields) : quoted };
+    });
+    const strict = facilitator({ kind: 'token', token }, `${server.url}/v2/key-a1b2c3d4e5`);
+    const verified = await strict.verify(REQUEST).catch(({ message }) => message);
+    const seen = JSON.stringify([verified, await strict.settle(REQUEST)]);
+    expect(seen).toContain('***');
+    for (const part of [
+      'q7w8',
+      'e9r',
+      't1y2u3i4o5',
+      'a1b2c3d4e5',
+      Buffer.from('xy/e9r+t1y2').toString('base64').slice(4, 12),
+    ])
+      expect(seen).not.toContain(part);
+  });
+
   test('leaves the settlement in doubt if its reason for rejecting the settlement concerns the chain', async () => {
     answering({ success: false, errorReason: 'invalid_exact_evm_nonce_already_used', transaction: '' }, 400);
     expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'ambiguous', isDenied: true });
