@@ -91,7 +91,7 @@ export function createHttpFacilitator(options: {
         return { ...common, ...credentials };
       },
     }).catch((error) => {
-      throw error instanceof RedirectError ? redirected(error, base, path) : error;
+      throw error instanceof RedirectError ? redirected(error, { base, path, shown }) : error;
     });
     const text = response.body.toString('utf8');
     const retryAfter = { 'retry-after': headers['retry-after']?.toString() };
@@ -172,13 +172,19 @@ export function createHttpFacilitator(options: {
   };
 }
 
-/** The error for a redirect that isn't followed. The address could be internal, so only the operator sees it. */
-function redirected(cause: RedirectError, base: string, path: string): FacilitatorError {
-  const { target } = cause;
+/**
+ * The error for a redirect that isn't followed. The address could be internal, so only the operator sees it, in the log,
+ * as `shown` returns it.
+ */
+function redirected(
+  { statusCode, target, message }: RedirectError,
+  { base, path, shown }: { base: string; path: string; shown: (text: string) => string },
+): FacilitatorError {
   const next = target?.endsWith(path) ? target.slice(0, -path.length) : undefined;
-  const where = target === undefined ? cause.message : `It redirects to ${target}.`;
+  const where = target === undefined ? message : `It redirects to ${target}.`;
   const instead = next === undefined || next === base ? "an address that doesn't redirect" : next;
-  const advice = `${where} Set FACILITATOR_URL (or FACILITATOR_URLS) to ${instead}.`;
+  const advice = shown(`${where} Set FACILITATOR_URL (or FACILITATOR_URLS) to ${instead}.`);
+  const cause = new RedirectError(statusCode, target && shown(target), shown(message));
   return new FacilitatorError(FACILITATOR_REJECTED, 'The facilitator redirects to another address.', { cause, advice });
 }
 

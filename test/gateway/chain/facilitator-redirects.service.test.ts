@@ -121,6 +121,25 @@ describe("a facilitator's redirect", () => {
     ]);
   });
 
+  test("that isn't followed doesn't put the key from the facilitator's URL into the log", async () => {
+    server.handle(({ path }) => ({ statusCode: 308, headers: { location: `https://other.example${path}` } }));
+    const { verify, settle } = facilitator(TOKEN, 'https://pay.example/v2/key-a1b2c3d4e5');
+    const error = await verify(REQUEST).catch((thrown) => thrown);
+    expect(error).toMatchObject(
+      rejection(/^It redirects to https:\/\/other\.example\*\*\*\/verify\. Set FACILITATOR_URL /),
+    );
+    const { advice, cause } = error;
+    const logged = [
+      advice,
+      cause.message,
+      cause.target,
+      error.stack,
+      cause.stack,
+      JSON.stringify(await settle(REQUEST)),
+    ];
+    expect(logged.join()).not.toContain('a1b2c3d4e5');
+  });
+
   test("from https to http isn't followed, even without credentials", async () => {
     redirect(307, (operation) => `http://127.0.0.1:${server.port}/${operation}`);
     const expected = rejection(/Set FACILITATOR_URL .* to http:\/\/127/);
