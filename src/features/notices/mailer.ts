@@ -1,6 +1,8 @@
+import { unescape as percentDecode } from 'node:querystring';
 import type { MailConfig } from '../../config/config.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { createSmtpSender } from '../../egress/smtp.ts';
+import { scrub } from '../../secrets/redact.ts';
 import type { MailText } from './render.ts';
 
 /** @param id the same for every attempt. @throws Error whose message contains no secrets. */
@@ -12,7 +14,12 @@ const RESEND_URL = 'https://api.resend.com/emails';
 export function createMailer({ from, via }: MailConfig, egress: Pick<Egress, 'send'>): Mailer {
   if ('smtpUrl' in via) {
     const send = createSmtpSender(via.smtpUrl);
-    return ({ id, ...mail }) => send({ from, messageId: id, ...mail });
+    const secrets = passwordsIn(via.smtpUrl);
+    return ({ id, ...mail }) =>
+      send({ from, messageId: id, ...mail }).catch((error: Error) => {
+        // Some servers quote the command that they reject, even if it contains the password.
+        throw new Error(scrub(error.message, secrets));
+      });
   }
   return async ({ id, to, ...mail }) => {
     const { statusCode } = await egress.send({
@@ -29,4 +36,10 @@ export function createMailer({ from, via }: MailConfig, egress: Pick<Egress, 'se
     });
     if (statusCode !== 200) throw new Error(`Resend responded with status ${statusCode}.`);
   };
+}
+
+/** The password in a URL, as it is written, and as it is sent. */
+function passwordsIn(url: string): string[] {
+  const { password } = new URL(url);
+  return password === '' ? [] : [password, percentDecode(password)];
 }

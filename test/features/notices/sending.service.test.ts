@@ -1,3 +1,4 @@
+import pino from 'pino';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
@@ -135,6 +136,24 @@ describe('messages to contacts', () => {
     expect(data).toContain('\r\nhooks=C2=B7example=C2=B7com is disabled\r\n');
     expect(data).toContain(`https://tollgate.example/console/projects/${projectId}/webhooks`);
     expect(await errorsOf()).toEqual(expect.arrayContaining([null, expect.stringContaining('550')]));
+    await smtp.close();
+  });
+
+  test('leave no trace of the password of an SMTP server that quotes it', async () => {
+    const smtp = await startSmtpServer({ quotesLogin: true });
+    const lines: string[] = [];
+    const log = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+    await stage.setContacts(projectId, { emails: ['ops@example.com'] });
+    await disableOne();
+    const smtpUrl = smtp.url.replace('//', `//mailer:${encodeURIComponent('s3cr3t/pässword')}@`);
+    await stage.runner({ log, mail: { from: FROM, via: { smtpUrl } } }).run();
+    expect(await errorsOf()).toEqual([expect.stringContaining('535 Rejected: AUTH PLAIN')]);
+    const sent = Buffer.from('\0mailer\0s3cr3t/pässword').toString('base64');
+    for (const text of [...lines, ...(await errorsOf())]) {
+      expect(text).not.toContain('s3cr3t');
+      expect(text).not.toContain(sent.slice(-16));
+    }
+    expect(lines.join()).toContain("couldn't send a notice");
     await smtp.close();
   });
 

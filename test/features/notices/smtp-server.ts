@@ -7,9 +7,10 @@ type ReceivedMail = { to: string[]; data: string };
 /**
  * Starts an SMTP server (RFC 5321) on a loopback port. It stores the messages that it receives.
  *
- * @param rejected an address that it rejects.
+ * @param options `rejected`: an address that it rejects. `quotesLogin`: it rejects every password, and quotes it.
  */
-export async function startSmtpServer({ rejected }: { rejected?: string } = {}): Promise<SmtpServer> {
+export async function startSmtpServer(options: { rejected?: string; quotesLogin?: boolean } = {}): Promise<SmtpServer> {
+  const { rejected, quotesLogin } = options;
   const mails: ReceivedMail[] = [];
   const sockets = new Set<Socket>();
 
@@ -21,6 +22,11 @@ export async function startSmtpServer({ rejected }: { rejected?: string } = {}):
     let isData = false;
     const say = (line: string) => socket.write(`${line}\r\n`);
     const onCommand = (line: string) => {
+      if (quotesLogin && /^EHLO/i.test(line)) return say('250-Hello\r\n250 AUTH PLAIN');
+      if (/^AUTH/i.test(line)) {
+        const login = Buffer.from(line.slice('AUTH PLAIN '.length), 'base64').toString();
+        return say(`535 Rejected: ${line}: ${login.replaceAll('\0', ' ')}`);
+      }
       const address = /<([^>]*)>/.exec(line)?.[1] ?? '';
       if (/^RCPT/i.test(line) && address === rejected) return say('550 No such user');
       if (/^RCPT/i.test(line)) to.push(address);

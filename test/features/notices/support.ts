@@ -17,7 +17,7 @@ export async function openNoticeStage() {
   const { pool, secretBox, egress, log } = stage;
 
   /** A process that composes and sends messages. */
-  const runner = (options: { mail?: MailConfig; egress?: typeof egress } = {}) =>
+  const runner = (options: { mail?: MailConfig; egress?: typeof egress; log?: typeof log } = {}) =>
     createNoticeRunner({
       pool,
       secretBox,
