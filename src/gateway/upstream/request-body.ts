@@ -43,7 +43,10 @@ export class MeteredBody extends Transform {
   #bytes = 0;
   #chunkCount = 0;
   #digest: string | null = null;
-  #arrivedAt = performance.now();
+  readonly #createdAt = performance.now();
+  #waitedMilliseconds = 0;
+  #owedMilliseconds = 0;
+  #wasLate = false;
   #endedAt: number | null = null;
   #fullSince: number | null = null;
   #fullMilliseconds = 0;
@@ -54,8 +57,9 @@ export class MeteredBody extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#countWait();
     this.#bytes += chunk.length;
-    this.#arrivedAt = performance.now();
+    this.#owedMilliseconds = Math.max(0, this.#owedMilliseconds - (chunk.length / MIN_BYTES_PER_SECOND) * 1000);
     if (this.#bytes > MAX_REQUEST_BODY_BYTES) {
       done(tooLarge());
       return;
@@ -103,6 +107,9 @@ export class MeteredBody extends Transform {
     signal.removeEventListener('abort', onAbort);
     signal.throwIfAborted();
     if (this.errored) throw this.errored;
+    this.#countWait();
+    this.#owedMilliseconds = 0;
+    this.#wasLate = false;
   }
 
   /**
@@ -145,9 +152,25 @@ export class MeteredBody extends Transform {
     return this.#endedAt;
   }
 
-  /** How long nothing has arrived. Null if nothing is missing, or the upstream has to read first. */
-  get silentMilliseconds(): number | null {
-    return this.#endedAt === null && this.#fullSince === null ? performance.now() - this.#arrivedAt : null;
+  /** Whether the rest of the body is missing, and the upstream isn't behind with reading what has arrived. */
+  get isMissing(): boolean {
+    return this.#endedAt === null && this.#fullSince === null;
+  }
+
+  /**
+   * Whether the upstream may have given up waiting for the rest of the body. Neither fast sending earlier nor a byte now
+   * and then makes up for a pause.
+   */
+  get isOverdue(): boolean {
+    this.#countWait();
+    return this.isMissing && this.#wasLate;
+  }
+
+  #countWait(): void {
+    const waited = performance.now() - this.#createdAt - this.fullMilliseconds;
+    this.#owedMilliseconds += waited - this.#waitedMilliseconds;
+    this.#waitedMilliseconds = waited;
+    this.#wasLate ||= this.#owedMilliseconds > GRACE_MILLISECONDS;
   }
 
   /** The total time that the body was full because the upstream didn't read what had arrived. */

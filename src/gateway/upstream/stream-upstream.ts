@@ -9,7 +9,7 @@ import type { Headers } from './headers.ts';
 import { joiningChunks } from './joined-chunks.ts';
 import { type ReadingPace, watchReadingPace } from './reading-pace.ts';
 import { requestThroughSlash } from './redirects.ts';
-import { GRACE_MILLISECONDS, InterruptedRequest, type MeteredBody } from './request-body.ts';
+import { InterruptedRequest, type MeteredBody } from './request-body.ts';
 import { headOf } from './response-head.ts';
 import { buyerGone, buyerSlow, failureOf, stillSending, stoppedSending, UpstreamError } from './upstream-error.ts';
 
@@ -85,8 +85,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
 
   /** Whether the upstream may have stopped because the rest of the request body was missing. */
   function mayWaitForBuyer({ isTimeout }: UpstreamError): boolean {
-    const silent = body?.silentMilliseconds ?? null;
-    return silent !== null && (isTimeout || silent > GRACE_MILLISECONDS);
+    return body !== null && (isTimeout ? body.isMissing : body.isOverdue);
   }
 
   try {

@@ -501,10 +501,18 @@ function hangUpAfter(incoming: IncomingMessage, bytes: number): void {
   });
 }
 
+/** Closes the connection after this many chunks of a single byte, like a server with a time limit for whole requests. */
+function hangUpAfterTrickle(incoming: IncomingMessage, chunks: number): void {
+  let missing = chunks;
+  incoming.on('data', (chunk: Buffer) => {
+    if (chunk.length === 1 && --missing === 0) incoming.socket.destroy();
+  });
+}
+
 /**
  * Opens endpoints whose upstream responds before it has read the request, and doesn't end its response. `/hurried` has a
- * short time limit, `/hung-up` closes the connection if it waits too long for the request, and `/silent` sends only
- * headers.
+ * short time limit, `/hung-up` and `/impatient` close the connection if they wait too long for the request, and
+ * `/silent` sends only headers.
  */
 async function openHasty() {
   const server = createServer((incoming, response) => {
@@ -512,6 +520,7 @@ async function openHasty() {
     response.writeHead(200).flushHeaders();
     if (incoming.url !== '/silent') response.write('nearly everything');
     if (incoming.url === '/hung-up') hangUpAfter(incoming, MEGABYTE);
+    if (incoming.url === '/impatient') hangUpAfterTrickle(incoming, 5);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -520,6 +529,7 @@ async function openHasty() {
     '/hasty': endpoint('/hasty'),
     '/hurried': { ...endpoint('/hurried'), timeoutSeconds: 1 },
     '/hung-up': endpoint('/hung-up'),
+    '/impatient': endpoint('/impatient'),
     '/silent': endpoint('/silent'),
   });
   const hastyUrlOf = (path: string) => `${gateways[0]!.url}${new URL(url).pathname}${path}`;
@@ -584,6 +594,18 @@ describe('a buyer of a streamed response', () => {
     const withheld = await Promise.all(['/hasty', '/hurried', '/hung-up', '/silent'].map(withhold));
     // An honest buyer with a slow connection, who has nothing yet, can retry.
     expect(withheld).toEqual([served, served, served, unserved]);
+  });
+
+  test('is not served again, with another body, after sending the end of the first body one byte at a time', async () => {
+    await using hasty = await openHasty();
+    const { buyer, headers } = await buyerOf();
+    const { sending, closed } = await hasty.ask('/impatient', headers, Buffer.alloc(MEGABYTE));
+    const timer = setInterval(() => sending.write('x'), 1_000);
+    await closed;
+    clearInterval(timer);
+    expect(await callEnded(buyer)).toMatchObject({ unservedReason: null, servedAt: expect.any(Date) });
+    const again = await fetch(hasty.urlOf('/impatient'), { method: 'POST', headers, body: 'another' });
+    expect(await codeOf(again)).toEqual([410, 'PAYMENT_RESPONSE_GONE']);
   });
 
   test('is not charged after hanging up before the settlement', async () => {
