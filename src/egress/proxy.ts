@@ -111,8 +111,10 @@ function connectTunnel(options: RequestOptions, timeoutMilliseconds: number): Pr
       socket.setNoDelay(true).setKeepAlive(true, TCP_KEEP_ALIVE_MILLISECONDS);
       resolve({ response, socket, head });
     });
-    asked.on('error', (error) => {
+    asked.on('error', (error: Error & { rawPacket?: Buffer }) => {
       clearTimeout(timer);
+      // What the proxy sent is logged with the error, and can quote the password.
+      delete error.rawPacket;
       reject(error);
     });
     asked.end();

@@ -165,6 +165,17 @@ describe('with a proxy, the egress', () => {
     expect(await egress.failureOf(URL_BY_NAME)).toMatchObject(PROXY_ERROR);
   });
 
+  test("doesn't log what a proxy that doesn't speak HTTP sends, because it can quote the password", async () => {
+    await using quoting = await startRawServer((socket) => {
+      socket.once('data', (request) => socket.end(`-ERR unknown command: ${request}`));
+    });
+    await using egress = throughProxy(`http://user:s3cret@127.0.0.1:${quoting.port}`);
+    expect(await egress.failureOf(URL_BY_NAME)).toMatchObject(PROXY_ERROR);
+    const logged = JSON.stringify(egress.warned.map(({ fields }) => Object.entries((fields as { err: Error }).err)));
+    expect(logged).toContain('HPE_INVALID_CONSTANT');
+    expect(logged).not.toContain([...Buffer.from('unknown command')].join());
+  });
+
   test('reports a certificate that is not for the name', async () => {
     await using proxy = await startConnectProxy({ routes: routes() });
     await using egress = throughProxy(proxy.url);
