@@ -122,9 +122,10 @@ export function createHostChecker(options: {
   /**
    * Checks one host and records the result.
    *
-   * @param asker the person who requested the check. Only a requested check can take the host from another project.
+   * @param asker returns the person who requested the check, as of now, because a proof can take seconds to arrive. Throws
+   *   if they may no longer verify the host. Only a requested check can take the host from another project.
    */
-  async function check(claim: DueClaim, asker?: Viewer): Promise<void> {
+  async function check(claim: DueClaim, asker?: () => Promise<Viewer>): Promise<void> {
     const { projectId, host, token, verifiedAt } = claim;
     const proof = await prover.prove(host, token);
     if (proof.outcome !== 'proved') return fail(claim, proof);
@@ -154,17 +155,18 @@ export function createHostChecker(options: {
   /** @returns why the project doesn't get the host, or undefined if it does. */
   async function activate(
     claim: DueClaim,
-    asker: Viewer | undefined,
+    asker: (() => Promise<Viewer>) | undefined,
     isProvedByDns: boolean,
   ): Promise<string | undefined> {
     const { projectId, host } = claim;
     const from = asker && isProvedByDns ? await displacedBy(claim) : undefined;
+    const viewer = await asker?.();
     try {
       const isActive = await db.prisma.$transaction(async (tx) => {
         if (!(await activateHost(tx, claim, from))) return false;
         const changes = { gatewayHost: host };
-        if (asker)
-          await recordAudit(tx, asker, { action: 'project.host_verified', projectId, targetId: projectId, changes });
+        if (viewer)
+          await recordAudit(tx, viewer, { action: 'project.host_verified', projectId, targetId: projectId, changes });
         return true;
       });
       if (!isActive) return 'A different domain was set.';

@@ -119,7 +119,8 @@ builder.relayMutationField(
   {
     description:
       'Checks a project’s custom domain immediately. You can call this up to 6 times a minute. API keys can’t do this.',
-    resolve: (_root, { input }, { services, viewer }) => services.hosts.verify(viewer, input.projectId),
+    resolve: (_root, { input }, { services, viewer, identifyAgain }) =>
+      services.hosts.verify(viewer, input.projectId, identifyAgain),
   },
   {
     description: 'The result of `verifyGatewayHost`.',

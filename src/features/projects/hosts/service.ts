@@ -1,5 +1,7 @@
 import { visibleProject } from '../../../auth/access.ts';
-import type { Viewer } from '../../../auth/viewer.ts';
+import { requirePermission } from '../../../auth/require-permission.ts';
+import { requireProject } from '../../../auth/require-project.ts';
+import type { IdentifyAgain, Viewer } from '../../../auth/viewer.ts';
 import type { TenantDatabase } from '../../../database/tenant-client.ts';
 import { belongingTo } from '../../../database/tenant-filter.ts';
 import { AppError, notFound } from '../../../errors.ts';
@@ -56,9 +58,10 @@ export function createHostService(options: {
      * Checks a project's host now.
      *
      * @returns the project afterward.
-     * @throws AppError `RATE_LIMITED` for too many checks.
+     * @throws AppError `RATE_LIMITED` for too many checks, or `FORBIDDEN` if the person's role has changed before the
+     *   host's server responds.
      */
-    async verify(viewer: Viewer, projectId: string): Promise<Project> {
+    async verify(viewer: Viewer, projectId: string, identifyAgain: IdentifyAgain): Promise<Project> {
       const where = visibleProject(viewer, projectId);
       const project = await db.prisma.project.findFirst({ where });
       if (!project) throw notFound();
@@ -67,7 +70,12 @@ export function createHostService(options: {
       if (!claim) return project;
       const { allowed, retryAfterSeconds } = await rateLimiter.take(`host ${projectId}`, CHECKS_PER_MINUTE);
       if (!allowed) throw new AppError('RATE_LIMITED', { retryAfterSeconds });
-      await checker.check(claim, viewer);
+      await checker.check(claim, async () => {
+        const now = await identifyAgain();
+        await requireProject(db.prisma, now, projectId);
+        requirePermission(now, projectId, 'MANAGE_HOSTS');
+        return now;
+      });
       const checked = await db.prisma.project.findFirst({ where });
       if (!checked) throw notFound();
       return checked;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { rawRequest } from '../../../gateway/sign.ts';
 import type { TestUser } from '../../../support/app.ts';
+import { join, person } from '../../../support/members.ts';
 import { sendRaw } from '../../../support/raw-http.ts';
 import { createKey, createProject, WALLET } from '../../../support/resources.ts';
 import { type HostStage, openHostStage } from './stage.ts';
@@ -191,3 +192,26 @@ describe('a custom domain', () => {
     expect([status, body.gatewayHostStatus!.status]).toEqual([200, 'ACTIVE']);
   });
 });
+
+test.each([
+  ['is removed', 'DELETE', undefined, 404],
+  ['gets another role', 'PATCH', { role: 'DEVELOPER' }, 403],
+])(
+  'a check changes nothing if the person who requested it %s before the host’s server responds',
+  async (_how, method, body, status) => {
+    const { base } = await stage.claim(owner, host);
+    const dana = await person(stage.app, `dana-${status}`);
+    const { id } = await join(owner, base, dana, 'ADMIN');
+    const { httpChallenge } = await stage.status(owner, base);
+    const { promise: response, resolve: letGo } = Promise.withResolvers<{ body: string }>();
+    stage.web.requests.length = 0;
+    stage.web.handle(() => response);
+    const checking = stage.verify(dana, base);
+    await stage.web.waitFor(1);
+    await owner.rest(method, `${base}/members/${id}`, body);
+    letGo({ body: httpChallenge!.body });
+    expect((await checking).status).toBe(status);
+    expect(await stage.status(owner, base)).toMatchObject({ status: 'PENDING', activeHost: null });
+    expect((await stage.verify(owner, base)).body.gatewayHostStatus).toMatchObject({ status: 'ACTIVE' });
+  },
+);
