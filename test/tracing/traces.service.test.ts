@@ -3,6 +3,7 @@ import { startTracing, type Tracing } from '../../src/tracing/start.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createProject, createWebhook } from '../support/resources.ts';
+import { startServiceNode } from '../support/service-node.ts';
 import { CALLER, CALLER_TRACEPARENT, spansOfCaller, wayToCaller } from './spans.ts';
 
 let collector: Receiver;
@@ -73,4 +74,21 @@ test('without a collector, tracing is off and webhooks have no traceparent', asy
   await user.rest('POST', `${base}/webhooks/${webhook.id}/test`, {});
   const [received] = await receiver.waitFor(1);
   expect(received!.headers).not.toHaveProperty('traceparent');
+});
+
+test('a process whose last traces are rejected ends as usual, without printing what the collector quotes', async () => {
+  await using quoting = await startReceiver(({ headers }) => ({ statusCode: 400, body: JSON.stringify(headers) }));
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: quoting.url,
+    OTEL_EXPORTER_OTLP_HEADERS: 'x-key=very-secret',
+    // Only the last export fails.
+    OTEL_BSP_SCHEDULE_DELAY: '600000',
+  };
+  const { databaseUrl, dataDir } = app;
+  const node = await startServiceNode({ role: 'api', databaseUrl, dataDir, env });
+  await fetch(`${node.url}/api/projects`);
+  expect(await node.end()).toBe(0);
+  expect(quoting.requests.map(({ headers }) => headers['x-key'])).toContain('very-secret');
+  expect(node.printed()).toContain("couldn't export the last traces");
+  expect(node.printed()).not.toContain('very-secret');
 });
