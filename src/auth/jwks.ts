@@ -44,6 +44,8 @@ export function createRemoteKeys(options: {
   now: () => number;
 }): KeySource {
   const { uri, fetchJson, log, now } = options;
+  // The query can contain a key.
+  const { origin, pathname } = new URL(uri);
   let keys: { getKey: JWTVerifyGetKey; text: string; fetchedAt: number } | undefined;
   let lastAttemptAt = Number.NEGATIVE_INFINITY;
   let running: Promise<boolean> | undefined;
@@ -68,7 +70,7 @@ export function createRemoteKeys(options: {
       return true;
     } catch (error) {
       const ageSeconds = keys && Math.round((startedAt - keys.fetchedAt) / 1000);
-      log.warn({ err: error, uri, ageSeconds }, 'could not fetch the keys of a token issuer');
+      log.warn({ err: error, uri: origin + pathname, ageSeconds }, 'could not fetch the keys of a token issuer');
       return false;
     }
   }

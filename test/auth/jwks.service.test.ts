@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createRemoteKeys } from '../../src/auth/jwks.ts';
 import { createTokenVerifier, type TokenVerifier } from '../../src/auth/jwt.ts';
 import { startReceiver } from '../support/receiver.ts';
 import {
@@ -240,4 +241,14 @@ test("a token from one issuer signed with another issuer's key is rejected", asy
   await expect(both.verify(makeToken(second, goodClaims()))).rejects.toThrow('does not match any key of its issuer');
   both.stop();
   await other.close();
+});
+
+test('a key in the URL of an issuer’s keys is not logged if they can’t be fetched', async () => {
+  const lines: string[] = [];
+  const fetchJson = () => Promise.reject(new Error('no response'));
+  const loud = pino({}, { write: (line) => void lines.push(line) });
+  const options = { uri: 'https://id.example/keys?key=hidden', fetchJson, log: loud, now: Date.now };
+  expect(await createRemoteKeys(options).refresh()).toBe(false);
+  expect(lines).toEqual([expect.stringContaining('https://id.example/keys"')]);
+  expect(lines.join()).not.toContain('hidden');
 });
