@@ -9,6 +9,7 @@ import {
   IS_QUEUED,
   IS_URGENT,
   IS_WITHIN_SHARES,
+  isOneOf,
   markOf,
   oldestOf,
   placesOf,
@@ -28,7 +29,7 @@ const PARK = preparedStatement(
     SELECT oldest."id" FROM (VALUES (0), (1)) AS classes(retry_class) CROSS JOIN LATERAL (
       SELECT "id" FROM "Delivery"
       WHERE ${IS_QUEUED} AND ${RETRY_CLASS} = classes.retry_class AND "nextAttemptAt" <= ${DUE}
-        AND "nextAttemptAt" >= ${markOf('classes.retry_class', '$3')} AND ${DESTINATION} = ANY($1::text[])
+        AND "nextAttemptAt" >= ${markOf('classes.retry_class', '$3')} AND ${isOneOf('$1')}
       ORDER BY "nextAttemptAt" LIMIT $2
       FOR UPDATE SKIP LOCKED
     ) AS oldest

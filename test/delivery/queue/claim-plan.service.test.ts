@@ -143,6 +143,16 @@ describe.each([
     const { read } = await claim(clients[index]!, EXECUTE.park(500));
     expect(read).toBeLessThan(3_000);
   });
+
+  test.each([
+    ['a claim from the queue', EXECUTE.due(64)],
+    ['a claim in turn', EXECUTE.inTurn(500)],
+    ['parking', EXECUTE.park(500)],
+  ])('%s finds a destination in a hash table, because thousands may be parked', async (_name, statement) => {
+    const { rows } = await clients[index]!.query<{ 'QUERY PLAN': string }>(`EXPLAIN ${statement}`);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toMatch(/Filter: .*COALESCE\("webhookId", "connectorId"\).*hashed SubPlan/);
+  });
 });
 
 describe('when all deliveries of a long backlog are parked', () => {
