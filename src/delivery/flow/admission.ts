@@ -205,7 +205,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     freeSlots,
     claimCapacity,
     /** What each account has received lately. */
-    usage: usage.current,
+    usage: () => usage.current(shares.inFlight()),
 
     /** Counts claimed deliveries. Each is counted until its job leaves. */
     take,

@@ -35,6 +35,9 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
   const origins = new Map<string, Map<string, number>>();
 
   return {
+    /** The deliveries in flight, by account. */
+    inFlight: (): ReadonlyMap<string, number> => accounts,
+
     /**
      * The maximum number of deliveries per claim: only some of the free slots, which leaves the rest for other
      * accounts.

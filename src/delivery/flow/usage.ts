@@ -26,17 +26,21 @@ export function createUsage(now: () => number = () => performance.now()) {
       counts.set(account, { amount: (count ? amountOf(count) : 0) + 1, at: now() });
     },
 
-    /** Undefined if nothing was claimed lately. */
-    current(): Usage | undefined {
-      const amounts = new Map<string, number>();
-      let heaviest: string | undefined;
+    /**
+     * Undefined if nothing was claimed lately, and nothing is in flight.
+     *
+     * @param inFlight the deliveries in flight, by account. No count is lower, because slow requests still fill slots
+     *   long after they were claimed.
+     */
+    current(inFlight: ReadonlyMap<string, number> = new Map()): Usage | undefined {
+      const amounts = new Map(inFlight);
       for (const [account, count] of counts) {
         const amount = amountOf(count);
-        if (amount < MIN_AMOUNT) {
-          counts.delete(account);
-          continue;
-        }
-        amounts.set(account, amount);
+        if (amount < MIN_AMOUNT) counts.delete(account);
+        else amounts.set(account, Math.max(amount, inFlight.get(account) ?? 0));
+      }
+      let heaviest: string | undefined;
+      for (const [account, amount] of amounts) {
         if (heaviest === undefined || amount > amounts.get(heaviest)!) heaviest = account;
       }
       return heaviest === undefined ? undefined : { amounts, heaviest };

@@ -20,8 +20,8 @@ const MOST_READ = 2_000;
 /**
  * Claims due deliveries of accounts that have received fewer than the account with the most. Like fair queueing in a
  * network, it gives each delivery a number: what its account has received lately, plus the delivery's position among the
- * account's own. The lowest numbers go first. Of the account with the most, it claims only what someone is waiting for,
- * last.
+ * account's own. The lowest numbers go first, within each account's capacity. Of the account with the most, it claims only
+ * what someone is waiting for, last.
  *
  * It looks at the deliveries that became due last, since a newcomer's are there no matter how long the queue is. Also
  * takes $16 and $17 like `CLAIM_DUE`, $18 and $19, accounts and what they received lately, $20, the account that
@@ -47,14 +47,16 @@ const CLAIM_IN_TURN = preparedStatement(
     WHERE "id" = ANY(ARRAY(SELECT DISTINCT "projectId" FROM newest))
   ),
   numbered AS (
-    SELECT "id", "projectId", retry_class, "isUrgent",
-      coalesce(amount, 0)
-        + row_number() OVER (PARTITION BY account ORDER BY "isUrgent" DESC, "nextAttemptAt", "id") AS turn
-    FROM newest JOIN owner USING ("projectId") LEFT JOIN used USING (account)
+    SELECT "id", "projectId", retry_class, "isUrgent", coalesce(amount, 0) AS amount,
+      coalesce(account_capacity.slots, $9::int) AS slots,
+      row_number() OVER (PARTITION BY account ORDER BY "isUrgent" DESC, "nextAttemptAt", "id") AS position
+    FROM newest JOIN owner USING ("projectId") LEFT JOIN used USING (account) LEFT JOIN account_capacity USING (account)
   ),
   in_turn AS (
-    SELECT "id", "projectId", turn, retry_class, row_number() OVER (PARTITION BY retry_class ORDER BY turn) AS of_class
-    FROM numbered WHERE "isUrgent" OR turn < (SELECT amount FROM used WHERE account = $20)
+    SELECT "id", "projectId", amount + position AS turn, retry_class,
+      row_number() OVER (PARTITION BY retry_class ORDER BY amount + position) AS of_class
+    FROM numbered
+    WHERE position <= slots AND ("isUrgent" OR amount + position < (SELECT amount FROM used WHERE account = $20))
   ),
   chosen AS (SELECT "id", "projectId", turn FROM in_turn WHERE retry_class = 0 OR of_class <= $6 ORDER BY turn LIMIT $1),`,
   ),

@@ -44,3 +44,12 @@ test('an account is forgotten when almost nothing is left of its count', () => {
   usage.pass(1);
   expect(usage.current()).toBeUndefined();
 });
+
+test('a count is at least the number of deliveries in flight, which fill slots long after they were claimed', () => {
+  const usage = openUsage();
+  usage.add('slow', 80);
+  usage.pass(20_000);
+  usage.add('fast', 30);
+  const amounts = new Map(Object.entries({ slow: 80, fast: 30 }));
+  expect(usage.current(new Map(Object.entries({ slow: 80, fast: 2 })))).toEqual({ amounts, heaviest: 'slow' });
+});

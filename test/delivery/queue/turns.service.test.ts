@@ -104,6 +104,15 @@ describe('a claim in turn', () => {
     expect(leftOut).toEqual([full.webhookId]);
   });
 
+  test('does not give turns to accounts without capacity', async () => {
+    const [busiest, full, other] = [await addAccount(), await addAccount(), await addAccount()];
+    const [, some] = [await full.add(10), await other.add(6)];
+    const capacity = { known: new Map(Object.entries({ [full.id]: 0, [other.id]: 4 })), others: 10 };
+    const amounts = { [busiest.id]: 100, [full.id]: 1, [other.id]: 20 };
+    const { taken } = await claim(amounts, { limit: 5, accountCapacity: capacity });
+    expect(taken).toEqual(new Set(some.slice(0, 4)));
+  });
+
   test('leaves deliveries to the process that has locked them', async () => {
     const [busiest, other] = [await addAccount(), await addAccount()];
     const [locked, free] = await other.add(2);
