@@ -354,7 +354,7 @@ export type StatementTypes = {
     };
   };
   "delivery_claim_due": {
-    values: [number, number, List<string>, List<number>, number, number, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, List<string>, List<number>];
+    values: [Whole, number, List<string>, List<number>, number, number, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, List<string>, List<number>, number];
     row: {
       "id": string;
       "projectId": string;

@@ -32,6 +32,11 @@ export type ClaimLoopOptions = {
 const GATHER_MILLISECONDS = 20;
 /** How soon to check for deliveries announced to another worker, in case that worker is full or has stopped. */
 const OTHERS_TURN_MILLISECONDS = 250;
+/**
+ * How many deliveries a claim looks at, of first attempts and of retries, if the one before it found some without
+ * capacity. There may be thousands of destinations like that, and only a few free slots.
+ */
+const MOST_READ_IF_BLOCKED = 1_000;
 /** After a claim in turn, other claims get at least this many times as long. */
 const MIN_PAUSES_BETWEEN_TURNS = 2;
 const MIN_BACKOFF_MILLISECONDS = 100;
@@ -56,6 +61,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
   let isRetryLimited = false;
   /** Whether the last claim from the queue may have left due deliveries there. */
   let isFull = false;
+  /** Whether that claim found deliveries without capacity. */
+  let isBlocked = false;
   /** When the next claim in turn may start. */
   let nextTurnAt = 0;
   let freed = 0;
@@ -77,7 +84,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     const capacity = admission.claimCapacity();
     if (capacity.limit === 0) return { ...NOTHING, hasMore: true };
     const passOver = parking.destinations();
-    const run = (marks: readonly number[]) => timed(claimDue(pool, { ...capacity, leaseSeconds }, { passOver, marks }));
+    const mostRead = isBlocked ? Math.max(capacity.limit, MOST_READ_IF_BLOCKED) : capacity.limit;
+    const request = { ...capacity, leaseSeconds };
+    const run = (marks: readonly number[]) => timed(claimDue(pool, request, { passOver, marks, mostRead }));
     const options = {
       isHinted,
       mayMove: parking.isDone(),
@@ -89,6 +98,7 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     parking.add(result.leftOut);
     isRetryLimited = capacity.retryLimit < capacity.limit;
     isFull = result.hasMore;
+    isBlocked = result.leftOut.length > 0;
     return result;
   }
 

@@ -186,6 +186,15 @@ export const FROM_MARK = `
   ${IS_QUEUED} AND ${RETRY_CLASS} = queue.number AND "nextAttemptAt" >= ${markOf('queue.number', '$17')}
   AND NOT ${isOneOf('$16')}`;
 
+/**
+ * Whether a delivery without capacity should be parked. If hardly any slots are free, that isn't the fault of an account
+ * that has few of them, and its turn in the queue comes sooner than that of thousands of parked destinations. A claim
+ * that looks at more than it may take also finds deliveries that are only too many for this claim.
+ */
+const IS_IN_THE_WAY = `(
+  position > slots OR (of_share > share_slots) IS TRUE OR (of_origin > origin_slots) IS TRUE OR account_slots < $9 / 2
+) AND (due_rank <= $1 OR least(slots, account_slots, share_slots, origin_slots) <= 0)`;
+
 /** If fewer than one in this many due deliveries has capacity, those without capacity are blocking the rest. */
 const MUCH_LEFT_OUT = 8;
 
@@ -208,7 +217,10 @@ export const claimFrom = (due: string, select = '') =>
     FROM ranked LEFT JOIN capacity USING (destination)
   ),
   picked AS (
-    SELECT "id", "webhookId", "eventId", "orderingKey" FROM judged WHERE "hasCapacity"
+    SELECT "id", "webhookId", "eventId", "orderingKey" FROM (
+      SELECT *, sum(retry_class) OVER (ORDER BY due_rank, retry_class, "id") AS retries FROM judged WHERE "hasCapacity"
+    ) AS able
+    WHERE retry_class = 0 OR retries <= $6
     ORDER BY due_rank, retry_class LIMIT $1
   ),
   found AS (
@@ -216,7 +228,7 @@ export const claimFrom = (due: string, select = '') =>
       seen.due >= $1 OR seen.picked < seen.due AS "hasMore",
       ARRAY(
         SELECT DISTINCT destination FROM judged
-        WHERE NOT "hasCapacity" AND (slots < 0 OR seen.picked * ${MUCH_LEFT_OUT} < seen.due)
+        WHERE NOT "hasCapacity" AND (slots < 0 OR seen.picked * ${MUCH_LEFT_OUT} < seen.due AND ${IS_IN_THE_WAY})
       ) AS "leftOut",
       ARRAY(
         SELECT extract(epoch FROM min(due."nextAttemptAt"))::float8 * 1000
@@ -227,12 +239,14 @@ export const claimFrom = (due: string, select = '') =>
 
 /**
  * Claims the oldest due deliveries in the queue, alternating between first attempts and retries. Also takes $16, the
- * destinations to pass over, and $17, the time in milliseconds to start from in each retry class.
+ * destinations to pass over, $17, the time in milliseconds to start from in each retry class, and $18, how many
+ * deliveries to look at in each.
  */
 const CLAIM_DUE = preparedStatement(
   'delivery_claim_due',
   claimFrom(`
-    SELECT oldest.*, ${DUE_RANK} AS due_rank FROM (VALUES (0, $1::int), (1, least($1::int, $6::int))) AS queue(number, most)
+    SELECT oldest.*, ${DUE_RANK} AS due_rank
+    FROM (VALUES (0, $18::int), (1, CASE WHEN $6::int > 0 THEN $18 ELSE 0 END)) AS queue(number, most)
     CROSS JOIN LATERAL (${oldestOf(FROM_MARK, 'queue.most')}) AS oldest`),
 );
 
@@ -255,12 +269,19 @@ export const FROM_THE_BEGINNING: readonly number[] = [Number.NEGATIVE_INFINITY, 
  *
  * @param options.passOver destinations to skip.
  * @param options.marks the due times in milliseconds to start from, for first attempts and for retries.
+ * @param options.mostRead how many deliveries to look at, of first attempts and of retries. Default: as many as it may
+ *   take.
  */
 export async function claimDue(
   db: Queryable,
   request: ClaimRequest,
-  { passOver = [], marks = FROM_THE_BEGINNING }: { passOver?: readonly string[]; marks?: readonly number[] } = {},
+  {
+    passOver = [],
+    marks = FROM_THE_BEGINNING,
+    mostRead = request.limit,
+  }: { passOver?: readonly string[]; marks?: readonly number[]; mostRead?: number } = {},
 ): Promise<DueResult> {
-  const { found, ...result } = await runClaim<FoundDue>(db, CLAIM_DUE(...requestValues(request), passOver, marks));
+  const claim = CLAIM_DUE(...requestValues(request), passOver, marks, mostRead);
+  const { found, ...result } = await runClaim<FoundDue>(db, claim);
   return { ...found, ...result };
 }

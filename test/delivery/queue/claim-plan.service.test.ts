@@ -81,7 +81,7 @@ const request = (capacity: number) =>
   `256, 30, ARRAY['${blackHole}'], ARRAY[${capacity}], 64, 256, '{}', '{}', 2048, '{}', '{}', 2048, '{}', '{}', '{}'`;
 const EXECUTE = {
   due: (capacity: number, passOver = '{}') =>
-    `EXECUTE claim_due(${request(capacity)}, '${passOver}', '{-Infinity,-Infinity}')`,
+    `EXECUTE claim_due(${request(capacity)}, '${passOver}', '{-Infinity,-Infinity}', 256)`,
   inTurn: (most: number) =>
     `EXECUTE claim_in_turn(${request(64)}, '{}', '{-Infinity,-Infinity}', '{${account}}', '{100}', '${account}', ${most})`,
   parked: (capacity: number) => `EXECUTE claim_parked(${request(capacity)}, '', 256)`,
@@ -91,7 +91,7 @@ const EXECUTE = {
 /** Opens a connection and prepares and runs the statements of a claim on it. */
 async function prepare(): Promise<pg.PoolClient> {
   const client = await queue.connect();
-  await client.query(`PREPARE claim_due(${TYPES}, text[], float8[]) AS ${STATEMENTS.get('delivery_claim_due')}`);
+  await client.query(`PREPARE claim_due(${TYPES}, text[], float8[], int) AS ${STATEMENTS.get('delivery_claim_due')}`);
   const inTurn = STATEMENTS.get('delivery_claim_in_turn');
   await client.query(`PREPARE claim_in_turn(${TYPES}, text[], float8[], text[], float8[], text, int) AS ${inTurn}`);
   await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${STATEMENTS.get('delivery_claim_parked')}`);

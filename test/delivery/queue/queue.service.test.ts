@@ -232,6 +232,36 @@ describe('claimDue', () => {
     expect([third.deliveries.length, third.leftOut, third.hasMore]).toEqual([0, [], false]);
   });
 
+  test('can look at more than it takes, and names all destinations without capacity, but none that is only one too many', async () => {
+    const full = await Promise.all(Array.from({ length: 30 }, () => stage.addWebhook('https://a.example')));
+    for (const { id } of full) await stage.addDeliveries(id, 1);
+    const [one, other] = await Promise.all([1, 2].map(() => stage.addWebhook('https://a.example')));
+    const [first] = await stage.addDeliveries(one!.id, 1);
+    const retries = [];
+    for (let index = 0; index < 3; index++) retries.push(await stage.addDelivery(one!.id, { attemptCount: 1 }));
+    await stage.addDeliveries(other!.id, 2);
+    const request = {
+      limit: 2,
+      retryLimit: 1,
+      capacity: new Map([...full.map(({ id }) => [id, 0] as const), [other!.id, 1] as const]),
+    };
+    const found = await claimDue(stage.pool, { ...REQUEST, ...request }, { mostRead: 100 });
+    expect(ids(found)).toEqual([first!, retries[0]!].sort());
+    expect(found.leftOut.toSorted()).toEqual(full.map(({ id }) => id).sort());
+  });
+
+  test('does not name destinations of an account that has only as little capacity as any other', async () => {
+    const { id } = await stage.addWebhook('https://a.example');
+    await stage.addDeliveries(id, 20);
+    const { account } = (await claim({ limit: 1 })).deliveries[0]!;
+    const leftOut = async (slots: number, others: number) => {
+      const accountCapacity = { known: new Map([[account, slots]]), others };
+      return (await claimDue(stage.pool, { ...REQUEST, accountCapacity })).leftOut;
+    };
+    expect(await leftOut(1, 2)).toEqual([]);
+    expect(await leftOut(1, 4)).toEqual([id]);
+  });
+
   test('leaves out deliveries due before its marks, and reports the earliest due times', async () => {
     const { id: webhookId } = await stage.addWebhook('https://a.example');
     const [early, late] = [Date.now() - 60_000, Date.now() - 30_000];
