@@ -216,7 +216,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   function finish(outcomes: readonly DeliveryOutcome[]): void {
-    leases.release(outcomes.map(({ delivery }) => delivery));
+    const deliveries = outcomes.map(({ delivery }) => delivery);
+    leases.release(deliveries);
+    admission.freeShares(deliveries);
     for (const projectId of new Set(outcomes.map(({ delivery }) => delivery.projectId))) {
       bus.publish(topics.deliveries(projectId));
     }
@@ -236,6 +238,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   function letGo(job: Job): void {
     leases.release(job.deliveries);
     admission.leave(job, []);
+    admission.freeShares(job.deliveries);
     claimLoop.onFreed(job.deliveries.length);
   }
 

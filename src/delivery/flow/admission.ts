@@ -119,11 +119,12 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     }
   }
 
-  function free(deliveries: readonly ClaimedDelivery[]): void {
-    for (const delivery of deliveries) {
-      destinations.free(delivery);
-      shares.free(delivery);
-    }
+  function freeDestinations(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) destinations.free(delivery);
+  }
+
+  function freeShares(deliveries: readonly ClaimedDelivery[]): void {
+    for (const delivery of deliveries) shares.free(delivery);
   }
 
   function admit(jobs: readonly Job[]): Promise<Admission>[] {
@@ -175,7 +176,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
 
   function leave(job: Job, outcomes: readonly DeliveryOutcome[]): void {
     const destination = destinationOf(job);
-    free(job.deliveries);
+    freeDestinations(job.deliveries);
     // A job without outcomes was abandoned, so its request may have been sent.
     const isUnsent = outcomes.length > 0 && outcomes.every(({ attempts }) => attempts.length === 0);
     void slots.leave(job, isUnsent);
@@ -207,7 +208,7 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     /** What each account has received lately. */
     usage: () => usage.current(shares.inFlight()),
 
-    /** Counts claimed deliveries. Each is counted until its job leaves. */
+    /** Counts claimed deliveries. Each is counted until its job leaves, and for its account, until `freeShares`. */
     take,
 
     /**
@@ -225,6 +226,12 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     /** Call this with a job's outcomes when it is finished so that the next job gets its turn. */
     leave,
 
+    /**
+     * Call this when a job's leases are released, so that its account can use the slots. Until then, they aren't free,
+     * and the account would take those that are left for others.
+     */
+    freeShares,
+
     /** Returns a disabled or paused destination's waiting jobs to the queue. */
     putBackWaiting,
 
@@ -232,7 +239,8 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     close(): ClaimedDelivery[] {
       slots.close();
       const deliveries = limiter.clear('closed').flatMap((job) => job.deliveries);
-      free(deliveries);
+      freeDestinations(deliveries);
+      freeShares(deliveries);
       return deliveries;
     },
 

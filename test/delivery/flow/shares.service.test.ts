@@ -115,6 +115,23 @@ describe("an account's share", () => {
     expect(slow.mostAtOnce()).toBeLessThan(64);
   });
 
+  test('includes deliveries whose results are waiting for the database', async () => {
+    const receiver = await receive();
+    const client = await stage.pool.connect();
+    cleanups.push(() => client.release());
+    await client.query('BEGIN; LOCK TABLE "Attempt" IN EXCLUSIVE MODE');
+    await addAccount(`${receiver.url}/busy`, 30, 10);
+    start({ maxInFlight: 64, ...STUCK });
+    await receiver.waitFor(48);
+    for (let count = 1; count <= 4; count++) {
+      await addAccount(`${receiver.url}/other`, 1, 1);
+      await receiver.waitFor(() => receiver.requests.filter(({ path }) => path.startsWith('/other')).length === count);
+    }
+    expect(receiver.requests.filter(({ path }) => path.startsWith('/busy'))).toHaveLength(48);
+    await client.query('ROLLBACK');
+    await succeeded(304);
+  });
+
   test('shrinks as soon as another account has deliveries to send', async () => {
     const slow = await receiveAndDelay();
     start({ maxInFlight: 64, ...STUCK });
