@@ -15,6 +15,12 @@ export type OriginCapacity = Capacity & { shares: readonly { origin: string; acc
  */
 const TIMES_THE_FREE = 3;
 
+/** The part of all slots that only accounts with few deliveries in flight can use. */
+const RESERVED_SHARE = 1 / 64;
+
+/** How many deliveries an account may have in flight as long as any slot is free. */
+const ALWAYS_ALLOWED = 2;
+
 /** The largest share of all slots that a single account can have. */
 const MOST_OF_ONE_ACCOUNT = TIMES_THE_FREE / (TIMES_THE_FREE + 1);
 
@@ -22,17 +28,23 @@ const MOST_OF_ONE_ACCOUNT = TIMES_THE_FREE / (TIMES_THE_FREE + 1);
  * Shares the worker's slots among accounts and origins.
  *
  * An account may have three times as many deliveries in flight as there are free slots. This lets it borrow the slots
- * that other accounts aren't using. The more accounts are busy, the fewer slots each one gets. Some slots always stay
- * free for the next account, because a slot can't be taken back before its request ends.
+ * that other accounts aren't using. The more accounts are busy, the fewer slots each one gets. Some slots stay free for
+ * the next account, because a slot can't be taken back before its request ends. The last ones are only for accounts with
+ * hardly any deliveries in flight. Otherwise, six accounts with slow destinations would fill them all.
  *
  * An origin (scheme, host, and port) has a fixed limit across all accounts, so no host is flooded. Accounts share its
  * slots by the same rule. Otherwise, an account with many slow webhooks could fill them all and hold up every other
  * account with a webhook at that host.
  */
-export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
+export function createShares({ maxInFlight, maxPerOrigin }: { maxInFlight: number; maxPerOrigin: number }) {
+  const reserved = Math.floor(maxInFlight * RESERVED_SHARE);
   const accounts = new Map<string, number>();
   /** The deliveries in flight to each origin, by account. */
   const origins = new Map<string, Map<string, number>>();
+
+  function accountSlots(count: number, freeSlots: number): number {
+    return Math.max(capacityFor(count, freeSlots - reserved), Math.min(ALWAYS_ALLOWED - count, freeSlots));
+  }
 
   return {
     /** The deliveries in flight, by account. */
@@ -45,8 +57,8 @@ export function createShares({ maxPerOrigin }: { maxPerOrigin: number }) {
     mostAtOnce: (freeSlots: number): number => Math.ceil(freeSlots / (TIMES_THE_FREE + 1)),
 
     accountCapacity: (freeSlots: number): Capacity => ({
-      known: new Map([...accounts].map(([account, count]) => [account, capacityFor(count, freeSlots)])),
-      others: capacityFor(0, freeSlots),
+      known: new Map([...accounts].map(([account, count]) => [account, accountSlots(count, freeSlots)])),
+      others: accountSlots(0, freeSlots),
     }),
 
     /** All accounts together can claim only as much as a new account, so that some of an origin's slots stay free. */

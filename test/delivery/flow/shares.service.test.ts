@@ -99,6 +99,21 @@ describe("an account's share", () => {
     expect(slow.requests).toHaveLength(63);
   });
 
+  test('leaves the last slots to accounts with hardly any deliveries, even if many accounts have requests that hang', async () => {
+    const slow = await receiveAndDelay();
+    const receiver = await receive();
+    start({ maxInFlight: 256, maxPerOrigin: 1_000, ...STUCK });
+    const running = (count: number) => until(async () => (await stage.countBy('RUNNING')) === count);
+    // Four slots are reserved. Four accounts fill the rest, and the fifth gets two of the four.
+    for (const total of [189, 189 + 48, 189 + 48 + 12, 252, 254]) {
+      await addAccount(slow.url, 10, 20);
+      await running(total);
+    }
+    await addAccount(receiver.url, 5, 10);
+    await succeeded(50);
+    await running(254);
+  });
+
   test('leaves slots free when many requests end at the same time and several accounts have more to send', async () => {
     const slow = await receiveAndDelay();
     const receiver = await receive();
