@@ -19,7 +19,7 @@ const TIMES_THE_FREE = 3;
 const RESERVED_SHARE = 1 / 64;
 
 /** How many deliveries an account may have in flight as long as any slot is free. */
-const ALWAYS_ALLOWED = 2;
+export const ALWAYS_ALLOWED = 2;
 
 /** The largest share of all slots that a single account can have. */
 const MOST_OF_ONE_ACCOUNT = TIMES_THE_FREE / (TIMES_THE_FREE + 1);
@@ -42,8 +42,11 @@ export function createShares({ maxInFlight, maxPerOrigin }: { maxInFlight: numbe
   /** The deliveries in flight to each origin, by account. */
   const origins = new Map<string, Map<string, number>>();
 
+  /** Negative for an account that has more than its share, so its deliveries are in the way. */
   function accountSlots(count: number, freeSlots: number): number {
-    return Math.max(capacityFor(count, freeSlots - reserved), Math.min(ALWAYS_ALLOWED - count, freeSlots));
+    const slots = Math.max(capacityFor(count, freeSlots - reserved), Math.min(ALWAYS_ALLOWED - count, freeSlots));
+    if (slots > 0) return slots;
+    return count > ALWAYS_ALLOWED ? -1 : 0;
   }
 
   return {

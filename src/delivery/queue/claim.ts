@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database/client.ts';
 import { DUE } from '../../database/due.ts';
 import { preparedStatement } from '../../database/statement.ts';
+import { ALWAYS_ALLOWED } from '../flow/capacity.ts';
 import { blockedSecondsOf } from '../flow/circuits.ts';
 import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
 import { firstBefore } from './ordering.ts';
@@ -192,7 +193,8 @@ export const FROM_MARK = `
  * that looks at more than it may take also finds deliveries that are only too many for this claim.
  */
 const IS_IN_THE_WAY = `(
-  position > slots OR (of_share > share_slots) IS TRUE OR (of_origin > origin_slots) IS TRUE OR account_slots < $9 / 2
+  position > slots OR (of_share > share_slots) IS TRUE OR (of_origin > origin_slots) IS TRUE
+  OR account_slots < 0 OR (account_slots < $9 / 2 AND $9 > ${ALWAYS_ALLOWED})
 ) AND (due_rank <= $1 OR least(slots, account_slots, share_slots, origin_slots) <= 0)`;
 
 /** If fewer than one in this many due deliveries has capacity, those without capacity are blocking the rest. */

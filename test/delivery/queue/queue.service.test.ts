@@ -260,6 +260,8 @@ describe('claimDue', () => {
     };
     expect(await leftOut(1, 2)).toEqual([]);
     expect(await leftOut(1, 4)).toEqual([id]);
+    expect(await leftOut(0, 2)).toEqual([]);
+    expect(await leftOut(-1, 2)).toEqual([id]);
   });
 
   test('leaves out deliveries due before its marks, and reports the earliest due times', async () => {
