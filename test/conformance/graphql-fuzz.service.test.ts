@@ -15,7 +15,8 @@ import {
   parse,
   validate,
 } from 'graphql';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { schema } from '../../src/graphql/schema.ts';
 import type { TestApp, TestUser } from '../support/app.ts';
 import { hostileFilter, hostileJson, hostileText } from '../support/hostile-text.ts';
@@ -28,13 +29,20 @@ const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
 const TIMEOUT_MILLISECONDS = 180_000 + RUNS * 1_000;
 
 let app: TestApp;
+let sql: pg.Pool;
 let alice: TestUser;
 let ids: Record<string, string>;
 
 beforeAll(async () => {
   ({ app, alice, ids } = await openFuzzTarget());
+  sql = new pg.Pool({ connectionString: app.databaseUrl });
 });
-afterAll(() => app?.stop());
+// In a long run, a mutation creates as many projects as an account can have, and the next one needs room.
+afterEach(() => sql.query('DELETE FROM "Project" WHERE id <> $1', [ids.projectId]));
+afterAll(async () => {
+  await sql?.end();
+  await app?.stop();
+});
 
 /** Builds a query for a field of each type. */
 const PLACES: Record<string, (call: string) => string> = {
