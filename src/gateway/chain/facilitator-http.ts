@@ -80,7 +80,7 @@ export function createHttpFacilitator(options: {
       timeoutMilliseconds,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     };
-    /** The facilitator may quote the credentials that we sent, and its URL, which can contain a key, in any encoding. */
+    /** The facilitator may quote the credentials that we sent, and its URL, which can contain a key, plain or encoded. */
     const shown = (quoting: string) => scrub(quoting, secrets, SEARCHES).replaceAll(MASK, '***');
     const { statusCode, headers, ...response } = await sendFollowing(egress.send, request, {
       mayLeaveSite: Object.keys(credentials).length === 0,

@@ -14,9 +14,9 @@ import { scrubberOf } from '../../secrets/redact.ts';
 const TIMEOUT_MILLISECONDS = 5_000;
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 
-type RpcResponse = { result?: unknown; error?: { code: number; message: string; data?: unknown } };
+type RpcError = { code: number; message: string; data?: unknown };
+type RpcResponse = { result?: unknown; error?: RpcError };
 
-/** The data of an error: what a contract returned. */
 const HEX = /^0x[0-9a-f]*$/i;
 
 /**
@@ -44,8 +44,9 @@ export function egressTransport(egress: Pick<Egress, 'send'>, url: string): Cust
     });
     const { result, error } = readRpcResponse(response.statusCode, response.body);
     if (!error) return result;
-    const { code, message: text, data } = error;
-    const shown = { code, message: withoutKey(String(text)), ...(HEX.test(String(data)) && { data }) };
+    const { code, message: text } = error;
+    const data = revertDataOf(error);
+    const shown = { code, message: withoutKey(String(text)), ...(data !== undefined && { data }) };
     throw new RpcRequestError({ body, error: shown, url: shownUrl });
   }
   return custom({ request }, { retryCount: 0 });
@@ -62,6 +63,12 @@ export function nodeClient(transport: Transport): PublicClient {
 function redirected({ target, message }: RedirectError): Error {
   if (target === undefined) return new Error(`The node can't be used. ${message}`);
   return new Error(`The node redirects to ${maskUrl(target)}. Set RPC_URL (or RPC_URLS) to that address.`);
+}
+
+/** What a contract returned. Some nodes put it into an object. Anything else could repeat the key. */
+function revertDataOf({ data }: RpcError): string | undefined {
+  const returned = typeof data === 'object' && data !== null && 'data' in data ? data.data : data;
+  return typeof returned === 'string' && HEX.test(returned) ? returned : undefined;
 }
 
 /** @throws Error if it isn't a JSON-RPC response. */

@@ -92,3 +92,12 @@ test.each([
   expect(error.message).toContain('busy');
   expect(inspect(error, { depth: 10 })).not.toContain(KEY);
 });
+
+test.each([
+  ['the data of an error', '0x08c379a0', '0x08c379a0'],
+  ['data that a node puts into an object', { message: 'reverted', data: '0x08c379a0' }, '0x08c379a0'],
+  ['nothing that only a person can read', 'reverted', undefined],
+])('an error keeps %s', async (_what, data, kept) => {
+  server.handle(() => ({ body: JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: 3, message: 'no', data } }) }));
+  await expect(ask('https://node.example')).rejects.toHaveProperty('data', kept);
+});
