@@ -402,7 +402,7 @@ export type StatementTypes = {
     };
   };
   "delivery_claim_parked": {
-    values: [Whole, number, List<string>, List<number>, number, number, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, string, number];
+    values: [Whole, number, List<string>, List<number>, number, number, List<string>, List<number>, number, List<string>, List<number>, number, List<string>, List<string>, List<number>, string, number, List<string>];
     row: {
       "id": string;
       "projectId": string;
@@ -464,6 +464,10 @@ export type StatementTypes = {
     row: object;
   };
   "delivery_park": {
+    values: [List<string>, Whole, List<number>];
+    row: object;
+  };
+  "delivery_park_newest": {
     values: [List<string>, Whole, List<number>];
     row: object;
   };

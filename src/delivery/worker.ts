@@ -226,7 +226,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     if (outcomes.some(({ delivery }) => delivery.orderingKey !== null)) bus.publish(topics.deliveriesDue);
     const waits = outcomes.flatMap(({ dueInSeconds }) => dueInSeconds ?? []);
     if (waits.length > 0) signal.notifyIn(Math.min(...waits) * 1000);
-    const parked = outcomes.flatMap(({ delivery, isParked }) => (isParked ? delivery.destination : []));
+    const parked = outcomes.flatMap(({ delivery, isParked }) => (isParked ? delivery : []));
     if (parked.length > 0) claimLoop.onParked(parked);
     claimLoop.onFreed(0);
   }

@@ -8,6 +8,7 @@ import { claimDue } from './claim.ts';
 import type { ClaimResult } from './claim-result.ts';
 import type { createLeases } from './leases.ts';
 import { createLowWaterMark } from './low-water-mark.ts';
+import type { Parked } from './parked-turns.ts';
 import { createParking } from './parking.ts';
 import { claimInTurn } from './turns.ts';
 
@@ -217,9 +218,9 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     },
 
     /** Call this when deliveries to these destinations have been parked because no slot is free. */
-    onParked(destinations: readonly string[]): void {
-      parking.add(destinations);
-      const reopensInSeconds = admission.reopensInSeconds(destinations);
+    onParked(parked: readonly Parked[]): void {
+      parking.add(parked);
+      const reopensInSeconds = admission.reopensInSeconds(parked.map(({ destination }) => destination));
       signal.notifyIn(Number.isFinite(reopensInSeconds) ? reopensInSeconds * 1000 : GATHER_MILLISECONDS);
     },
 

@@ -5,6 +5,7 @@ import { ALWAYS_ALLOWED } from '../flow/capacity.ts';
 import { blockedSecondsOf } from '../flow/circuits.ts';
 import { type ClaimRequest, type ClaimResult, requestValues, runClaim } from './claim-result.ts';
 import { firstBefore } from './ordering.ts';
+import type { Parked } from './parked-turns.ts';
 
 // The claim of queued deliveries, and its parts that the claim of parked deliveries shares; see `parking.ts`.
 
@@ -228,8 +229,8 @@ export const claimFrom = (due: string, select = '') =>
   found AS (
     SELECT
       seen.due >= $1 OR seen.picked < seen.due AS "hasMore",
-      ARRAY(
-        SELECT DISTINCT destination FROM judged
+      (
+        SELECT coalesce(jsonb_agg(DISTINCT jsonb_build_object('destination', destination, 'account', account)), '[]') FROM judged
         WHERE NOT "hasCapacity" AND (slots < 0 OR seen.picked * ${MUCH_LEFT_OUT} < seen.due AND ${IS_IN_THE_WAY})
       ) AS "leftOut",
       ARRAY(
@@ -255,7 +256,7 @@ const CLAIM_DUE = preparedStatement(
 export type FoundDue = {
   hasMore: boolean;
   /** Destinations without capacity whose deliveries block other deliveries, and should be parked. */
-  leftOut: string[];
+  leftOut: Parked[];
   /** The earliest due time found among first attempts and among retries, by the database's clock; null for none. */
   lowestDue: (number | null)[];
 };

@@ -101,7 +101,7 @@ describe('a claim in turn', () => {
     const capacity = new Map([[full.webhookId, 0]]);
     const { taken, leftOut } = await claim({ [busiest.id]: 50 }, { capacity }, [parked.webhookId]);
     expect(taken).toEqual(new Set());
-    expect(leftOut).toEqual([full.webhookId]);
+    expect(leftOut).toEqual([{ destination: full.webhookId, account: full.id }]);
   });
 
   test('does not give turns to accounts without capacity', async () => {
