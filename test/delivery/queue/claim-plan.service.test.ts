@@ -84,8 +84,9 @@ const EXECUTE = {
     `EXECUTE claim_due(${request(capacity)}, '${passOver}', '{-Infinity,-Infinity}', 256)`,
   inTurn: (most: number) =>
     `EXECUTE claim_in_turn(${request(64)}, '{}', '{-Infinity,-Infinity}', '{${account}}', '{100}', '${account}', ${most})`,
-  parked: (capacity: number) => `EXECUTE claim_parked(${request(capacity)}, '', 256)`,
+  parked: (capacity: number, turns = '{}') => `EXECUTE claim_parked(${request(capacity)}, '', 256, '${turns}')`,
   park: (most: number) => `EXECUTE park('{${blackHole}}', ${most}, '{-Infinity,-Infinity}')`,
+  parkNewest: (most: number) => `EXECUTE park_newest('{${blackHole}}', ${most}, '{-Infinity,-Infinity}')`,
 };
 
 /** Opens a connection and prepares and runs the statements of a claim on it. */
@@ -94,11 +95,11 @@ async function prepare(): Promise<pg.PoolClient> {
   await client.query(`PREPARE claim_due(${TYPES}, text[], float8[], int) AS ${STATEMENTS.get('delivery_claim_due')}`);
   const inTurn = STATEMENTS.get('delivery_claim_in_turn');
   await client.query(`PREPARE claim_in_turn(${TYPES}, text[], float8[], text[], float8[], text, int) AS ${inTurn}`);
-  await client.query(`PREPARE claim_parked(${TYPES}, text, int) AS ${STATEMENTS.get('delivery_claim_parked')}`);
+  await client.query(`PREPARE claim_parked(${TYPES}, text, int, text[]) AS ${STATEMENTS.get('delivery_claim_parked')}`);
   await client.query(`PREPARE park(text[], int, float8[]) AS ${STATEMENTS.get('delivery_park')}`);
-  await client.query(
-    `BEGIN; ${EXECUTE.due(0)}; ${EXECUTE.inTurn(10)}; ${EXECUTE.parked(0)}; ${EXECUTE.park(10)}; ROLLBACK`,
-  );
+  await client.query(`PREPARE park_newest(text[], int, float8[]) AS ${STATEMENTS.get('delivery_park_newest')}`);
+  const statements = [EXECUTE.due(0), EXECUTE.inTurn(10), EXECUTE.parked(0), EXECUTE.park(10), EXECUTE.parkNewest(10)];
+  await client.query(`BEGIN; ${statements.join('; ')}; ROLLBACK`);
   return client;
 }
 
@@ -139,8 +140,11 @@ describe.each([
     expect(read).toBeLessThan(3_000);
   });
 
-  test('reads few rows beyond those it parks', async () => {
-    const { read } = await claim(clients[index]!, EXECUTE.park(500));
+  test.each([
+    ['the oldest', EXECUTE.park],
+    ['the newest', EXECUTE.parkNewest],
+  ])('reads few rows beyond those it parks, if it parks %s', async (_name, statement) => {
+    const { read } = await claim(clients[index]!, statement(500));
     expect(read).toBeLessThan(3_000);
   });
 
@@ -186,6 +190,9 @@ describe('when all deliveries of a long backlog are parked', () => {
       const { read, taken } = await claim(client, EXECUTE.parked(capacity));
       expect(taken).toEqual(new Map(fromHole ? [[blackHole, fromHole]] : []));
       expect(read).toBeLessThan(most);
+      const inTurn = await claim(client, EXECUTE.parked(capacity, `{${[blackHole, ...others]}}`));
+      expect(inTurn.taken).toEqual(taken);
+      expect(inTurn.read).toBeLessThan(most + 50 * others.length);
     },
   );
 });
