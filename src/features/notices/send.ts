@@ -71,7 +71,8 @@ export async function sendMessage(pool: pg.Pool, message: ClaimedMessage, option
   } catch (error) {
     const isFinal = error instanceof FinalFailure || isNotAllowed(error);
     const wait = isFinal ? undefined : RETRY_SECONDS[attemptCount - 1];
-    const reason = (error as Error).message.slice(0, MAX_ERROR_LENGTH);
+    // PostgreSQL can't store NUL characters, which a mail server can quote from a login.
+    const reason = (error as Error).message.replaceAll('\0', ' ').slice(0, MAX_ERROR_LENGTH).toWellFormed();
     options.log.warn({ projectId, messageId: id, channel, reason, retryInSeconds: wait }, "couldn't send a notice");
     await runStatement(pool, FINISH(id, attemptCount, reason, wait ?? null));
   }

@@ -25,7 +25,7 @@ export async function startSmtpServer(options: { rejected?: string; quotesLogin?
       if (quotesLogin && /^EHLO/i.test(line)) return say('250-Hello\r\n250 AUTH PLAIN');
       if (/^AUTH/i.test(line)) {
         const login = Buffer.from(line.slice('AUTH PLAIN '.length), 'base64').toString();
-        return say(`535 Rejected: ${line}: ${login.replaceAll('\0', ' ')}`);
+        return say(`535 Rejected: ${line}: ${login}`);
       }
       const address = /<([^>]*)>/.exec(line)?.[1] ?? '';
       if (/^RCPT/i.test(line) && address === rejected) return say('550 No such user');
