@@ -45,17 +45,17 @@ export function createKnownCredentials({ now = () => performance.now() } = {}): 
 
   /** A person or an API key at an address. */
   const placeOf = (authorization: string, address: string) =>
-    personAt(authorization, address) ?? digestOf(JSON.stringify([sourceOf(address), authorization]));
+    personAt(authorization, address) ?? digestOf(JSON.stringify([sourceOf(address), credentialIn(authorization)]));
 
   return {
-    isKnown: (authorization) => credentials.get(digestOf(authorization)) !== undefined,
+    isKnown: (authorization) => credentials.get(digestOf(credentialIn(authorization))) !== undefined,
     remember(authorization, address) {
-      credentials.add(digestOf(authorization), true);
+      credentials.add(digestOf(credentialIn(authorization)), true);
       const person = personAt(authorization, address);
       if (person !== undefined) people.add(person, true);
       refused.remove(person ?? placeOf(authorization, address));
     },
-    forget: (authorization) => credentials.remove(digestOf(authorization)),
+    forget: (authorization) => credentials.remove(digestOf(credentialIn(authorization))),
     claimedBy(authorization, address) {
       const person = personAt(authorization, address);
       return person !== undefined && people.get(person) ? person : undefined;
@@ -88,10 +88,15 @@ function digestOf(text: string): string {
   return hash('sha256', text, 'base64');
 }
 
+/** The credential without the scheme and any number of spaces. With them, one credential could count as thousands. */
+function credentialIn(authorization: string): string {
+  return authorization.slice(authorization.indexOf(' ') + 1).trimStart();
+}
+
 /** The unverified issuer and subject of a token. */
 function subjectOf(authorization: string): unknown {
   try {
-    const { iss, sub } = decodeJwt(authorization.slice(authorization.indexOf(' ') + 1));
+    const { iss, sub } = decodeJwt(credentialIn(authorization));
     return sub === undefined ? undefined : [iss, sub];
   } catch {
     return undefined;

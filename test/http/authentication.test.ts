@@ -368,6 +368,37 @@ describe('authentication', () => {
     },
   );
 
+  const SPELLINGS = [
+    ['the number of spaces', (index: number) => `Bearer${' '.repeat(index + 1)}a`],
+    ['uppercase letters in the scheme', (index: number) => `${index % 2 ? 'bearer' : 'BEARER'} a`],
+  ] as const;
+
+  test.each(SPELLINGS)('a refused credential counts as the same one if only %s differs', async (_what, spellingOf) => {
+    const authentication = admit();
+    const knock = (index: number) =>
+      authentication.identify(spellingOf(index), '198.51.100.1').catch((error: AppError) => error.code);
+    refuse('FORBIDDEN');
+    await knock(0);
+    const codes = [];
+    for (let index = 1; index <= 100; index++) codes.push(await knock(index));
+    expect(codes.filter((code) => code === 'FORBIDDEN')).toHaveLength(30);
+    expect(codes.filter((code) => code === 'RATE_LIMITED')).toHaveLength(70);
+  });
+
+  test('a credential that is spelled in 20,000 ways doesn’t replace others that are known', async () => {
+    const authentication = admit();
+    const knock = (authorization: string, address: string) =>
+      authentication.identify(authorization, address).then(
+        () => 'good',
+        (error: AppError) => error.code,
+      );
+    expect(await knock('Bearer victim', '198.51.100.1')).toBe('good');
+    for (let index = 0; index < 20_100; index++) await knock(`Bearer${' '.repeat(index + 1)}a`, '198.51.100.2');
+    isGood = (authorization) => authorization === 'Bearer victim';
+    for (let index = 0; index < 31; index++) await knock(`Bearer ${index}`, '198.51.100.1');
+    expect(await knock('Bearer victim', '198.51.100.1')).toBe('good');
+  });
+
   test('does not count failures of the service against an address', async () => {
     const authentication = admit();
     refuse('UNAVAILABLE');
