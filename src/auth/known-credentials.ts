@@ -93,11 +93,14 @@ function credentialIn(authorization: string): string {
   return authorization.slice(authorization.indexOf(' ') + 1).trimStart();
 }
 
-/** The unverified issuer and subject of a token. */
-function subjectOf(authorization: string): unknown {
+/**
+ * The unverified issuer and subject of a token. Valid ones are text. Anything else could be nested too deeply to be
+ * written as JSON.
+ */
+function subjectOf(authorization: string): [string, string] | undefined {
   try {
-    const { iss, sub } = decodeJwt(credentialIn(authorization));
-    return sub === undefined ? undefined : [iss, sub];
+    const { iss, sub } = decodeJwt<{ iss: unknown; sub: unknown }>(credentialIn(authorization));
+    return typeof iss === 'string' && typeof sub === 'string' ? [iss, sub] : undefined;
   } catch {
     return undefined;
   }

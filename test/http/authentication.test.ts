@@ -399,6 +399,15 @@ describe('authentication', () => {
     expect(await knock('Bearer victim', '198.51.100.1')).toBe('good');
   });
 
+  test('a token whose subject is nested thousands of levels deep is rejected like any other', async () => {
+    const authentication = admit();
+    refuse('UNAUTHENTICATED');
+    const sub = '['.repeat(100_000) + ']'.repeat(100_000);
+    const payload = Buffer.from(`{"iss":"https://i","sub":${sub}}`).toString('base64url');
+    const knock = authentication.identify(`Bearer e30.${payload}.`, '198.51.100.1');
+    await expect(knock).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  });
+
   test('does not count failures of the service against an address', async () => {
     const authentication = admit();
     refuse('UNAVAILABLE');
