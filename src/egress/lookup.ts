@@ -1,12 +1,7 @@
 import { Resolver, lookup as systemLookup } from 'node:dns/promises';
+import { inTurnByDomain, MAX_ADDRESSES } from './domain-turns.ts';
 import { EgressError } from './egress-error.ts';
 import { isLocalHostname } from './url.ts';
-
-/**
- * How many of a name's addresses are used. A response can have thousands, and checking them all would hold up the whole
- * process for seconds.
- */
-const MAX_ADDRESSES = 100;
 
 /** Resolves a name to all its IPv4 and IPv6 addresses, in the order to try them. */
 export type Lookup = (hostname: string) => Promise<string[]>;
@@ -36,16 +31,18 @@ export function createLookup(servers?: string[]): Lookup {
 
 /**
  * Adds a timeout to a lookup, leaves out all but the first hundred addresses, and shares the result among connections
- * that are opened at the same time. Results are never cached: later connections resolve the name again.
+ * that are opened at the same time. Names in the same domain take turns. Results are never cached: later connections
+ * resolve the name again.
  *
  * The returned function throws an EgressError with the class `dns_error` for every failure and for an empty result.
  */
 export function boundLookup(lookup: Lookup, timeoutMilliseconds: number): Lookup {
   const running = new Map<string, Promise<string[]>>();
+  const lookupInTurn = inTurnByDomain(lookup, timeoutMilliseconds);
   return (hostname) => {
     const shared = running.get(hostname);
     if (shared) return shared;
-    const result = resolveInTime(lookup(hostname), timeoutMilliseconds).finally(() => running.delete(hostname));
+    const result = resolveInTime(lookupInTurn(hostname), timeoutMilliseconds).finally(() => running.delete(hostname));
     running.set(hostname, result);
     return result;
   };
