@@ -15,8 +15,15 @@ import { builder } from './builder.ts';
 
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
+/** JavaScript reads February 30 as March 2. */
+function isDay(text: string): boolean {
+  const day = new Date(text);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
+
 function parseDateTime(value: unknown): Date {
-  const date = typeof value === 'string' && ISO_8601.test(value) ? new Date(value) : undefined;
+  const date =
+    typeof value === 'string' && ISO_8601.test(value) && isDay(value.slice(0, 10)) ? new Date(value) : undefined;
   // PostgreSQL has no year 0, and doesn't read years with five digits as they are written here.
   const year = date?.getUTCFullYear();
   if (!date || year === undefined || !(year >= 1 && year <= 9999)) {
