@@ -1,3 +1,4 @@
+import { getDomain } from 'tldts';
 import { createLru } from '../lru.ts';
 import { EgressError } from './egress-error.ts';
 
@@ -12,8 +13,6 @@ export const MAX_ADDRESSES = 100;
 const PAUSE_MILLISECONDS = 0.25;
 const LARGE_FOR_MILLISECONDS = 3_600_000;
 const MAX_REMEMBERED = 10_000;
-/** Under these, each domain belongs to someone else, as in `shop.co.uk`. */
-const SHARED = /^(?:ac|co|com|edu|go|gov|ne|net|or|org)\.[a-z]{2}$/;
 
 /** Resolves a name to its addresses. */
 type Resolve = (hostname: string) => Promise<string[]>;
@@ -74,9 +73,12 @@ export function inTurnByDomain(lookup: Resolve, maxWaitMilliseconds: number): Re
   };
 }
 
-/** The part of a name that someone has registered, such as `shop.com`. All names under it belong to the same owner. */
+/**
+ * The part of a name that someone has registered, such as `shop.com`, `shop.co.uk`, or `shop.vercel.app`. All names under
+ * it belong to the same owner (https://publicsuffix.org).
+ */
 function domainOf(hostname: string): string {
-  const labels = hostname.replace(/\.$/, '').split('.');
-  const domain = labels.slice(-2).join('.');
-  return SHARED.test(domain) ? labels.slice(-3).join('.') : domain;
+  return (
+    getDomain(hostname, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? hostname
+  );
 }

@@ -56,6 +56,8 @@ describe('names in the same domain', () => {
     ['a.one.co.uk', 'a.two.co.uk', 21],
     ['a.one.com.au', 'b.one.com.au', 20],
     ['a.co.example', 'b.co.example', 20],
+    ['a.one.vercel.app', 'a.two.vercel.app', 21],
+    ['a.one.eu.org', 'a.two.eu.org', 21],
   ])('%s and %s: of 20 and one more, %i are looked up at the same time', async (first, second, count) => {
     const lookup = open();
     const lookups = Array.from({ length: 20 }, (_, index) => `h${index}.${first}`)
