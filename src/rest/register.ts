@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { GraphQLSchema } from 'graphql';
 import type { Logger } from 'pino';
@@ -128,11 +129,13 @@ export function registerRest(
   }
 
   const openapi = createOpenApiText(schema, routes);
-  const file = publicUrl && lazyFile(async () => Buffer.from(openapi(publicUrl)), OPENAPI_TYPE);
+  const file = publicUrl && lazyFile(async () => Buffer.concat(openapi(publicUrl)), OPENAPI_TYPE);
   app.get(OPENAPI_PATH, (request, reply) => {
     if (file) return sendFile(request, reply, file);
     // A cache must not return a document with the host from someone else's request.
-    return reply.type(OPENAPI_TYPE).send(openapi(requestedUrl(request, request.host).origin));
+    const chunks = openapi(requestedUrl(request, request.host).origin);
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    return reply.type(OPENAPI_TYPE).header('content-length', length).send(Readable.from(chunks));
   });
 
   for (const [path, methods] of methodsByPath(routes)) {
