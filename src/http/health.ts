@@ -11,7 +11,7 @@ export function registerHealth(
   app: FastifyInstance,
   options: {
     db: Database;
-    metrics: { contentType: string; read(): Promise<string> };
+    metrics: { contentType: string; read(): Promise<Buffer> };
     isDraining(): boolean;
     /** Why the service sends nothing, or undefined if it does. It still serves everything else. */
     explainHold(): string | undefined;

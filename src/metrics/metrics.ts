@@ -81,6 +81,13 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
     registers,
   });
 
+  async function render(): Promise<Buffer> {
+    const shared = await database.read();
+    databaseUp.set(shared === undefined ? 0 : 1);
+    return Buffer.from((await ofProcess.metrics()) + (await registry.metrics()) + (shared ?? ''));
+  }
+  let rendering: Promise<Buffer> | undefined;
+
   return {
     contentType: registry.contentType,
     ...createRequestMetrics(registry),
@@ -99,11 +106,15 @@ export function createMetrics({ pool, log }: { pool: pg.Pool; log: Logger }) {
         },
       });
     },
-    /** All metrics in the text format, or only this process's own metrics while the database is unavailable. */
-    async read(): Promise<string> {
-      const shared = await database.read();
-      databaseUp.set(shared === undefined ? 0 : 1);
-      return (await ofProcess.metrics()) + (await registry.metrics()) + (shared ?? '');
+    /**
+     * All metrics in the text format, or only this process's own metrics while the database is unavailable. Scrapes at the
+     * same time share the result, because writing it takes tens of milliseconds, and no credential is needed.
+     */
+    read(): Promise<Buffer> {
+      rendering ??= render().finally(() => {
+        rendering = undefined;
+      });
+      return rendering;
     },
     /** Releases everything that the metrics hold references to. */
     close: () => registry.clear(),

@@ -1,7 +1,12 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
+import { METHODS } from '../features/endpoints/methods.ts';
 import type { OperationFacts } from '../graphql/watch-operations.ts';
 import type { DropReason } from '../limits/backlog.ts';
 import { BUCKETS_SECONDS } from './buckets.ts';
+
+/** Node knows 28 more, and anyone can send them. They are counted together, under the name that OpenTelemetry uses. */
+const USUAL_METHODS: ReadonlySet<string> = new Set([...METHODS, 'OPTIONS']);
+const OTHER_METHOD = '_OTHER';
 
 /** Metrics for requests to this process. */
 export function createRequestMetrics(registry: Registry) {
@@ -43,7 +48,8 @@ export function createRequestMetrics(registry: Registry) {
   return {
     onStreamDropped: (reason: DropReason) => dropped.inc({ reason }),
     onResponse(labels: { method: string; route: string; status: number }, seconds: number): void {
-      requests.observe(labels, seconds);
+      const method = USUAL_METHODS.has(labels.method) ? labels.method : OTHER_METHOD;
+      requests.observe({ ...labels, method }, seconds);
     },
     onOperation({ type, errorCodes, seconds }: OperationFacts): void {
       operations.observe({ type, outcome: errorCodes.length === 0 ? 'ok' : 'error' }, seconds);

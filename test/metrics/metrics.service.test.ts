@@ -1,13 +1,16 @@
+import { METHODS } from 'node:http';
 import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { rawRequest } from '../gateway/sign.ts';
 import { createShop, payingFetch, type Rails, startRails } from '../gateway/support.ts';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { freePort } from '../support/free-port.ts';
 import { metricValue, readMetrics } from '../support/metrics.ts';
+import { sendRaw } from '../support/raw-http.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { createWebhook } from '../support/resources.ts';
 
@@ -144,6 +147,19 @@ test('another account adds no time series', async () => {
   expect(await seriesOf()).toEqual(before);
 });
 
+test('unusual methods add no time series, because anyone can send them', async () => {
+  const labelsOf = async () =>
+    (await readMetrics(app.url))
+      .get('tollgate_http_request_duration_seconds')!
+      .samples.filter(({ name }) => name.endsWith('_count'))
+      .map(({ labels }) => `${labels.method} ${labels.route} ${labels.status}`);
+  const methods = METHODS.filter((method) => !['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(method));
+  const unusual = methods.filter((method) => !['OPTIONS', 'CONNECT'].includes(method));
+  for (const method of unusual) await sendRaw(app.url, [rawRequest(`${method} /nowhere`, 'Host: a')]);
+  await expect.poll(labelsOf).toContain('_OTHER none 404');
+  expect((await labelsOf()).filter((labels) => unusual.some((method) => labels.startsWith(`${method} `)))).toEqual([]);
+});
+
 describe('several services, one after another in the same process', () => {
   let pool: pg.Pool;
   const create = () => createMetrics({ pool, log: pino({ level: 'silent' }) });
@@ -154,9 +170,17 @@ describe('several services, one after another in the same process', () => {
 
   test('closed metrics hold no references, so that a stopped service can be garbage-collected', async () => {
     const metrics = create();
-    expect(await metrics.read()).toContain('tollgate_build_info');
+    expect(String(await metrics.read())).toContain('tollgate_build_info');
     metrics.close();
-    expect(await metrics.read()).not.toContain('tollgate_');
+    expect(String(await metrics.read())).not.toContain('tollgate_');
+  });
+
+  test('scrapes at the same time share one result, because anyone in the network can scrape', async () => {
+    const metrics = create();
+    const [one, other] = await Promise.all([metrics.read(), metrics.read()]);
+    expect(one).toBe(other);
+    expect(await metrics.read()).not.toBe(one);
+    metrics.close();
   });
 
   test('measure the process with the same timer', async () => {
@@ -164,7 +188,7 @@ describe('several services, one after another in the same process', () => {
     const startTimer = vi.spyOn(globalThis, 'setInterval');
     try {
       const metrics = create();
-      expect(await metrics.read()).toContain('nodejs_eventloop_utilization_summary');
+      expect(String(await metrics.read())).toContain('nodejs_eventloop_utilization_summary');
       expect(startTimer).not.toHaveBeenCalled();
       metrics.close();
     } finally {
