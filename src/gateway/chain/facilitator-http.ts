@@ -1,3 +1,4 @@
+import { sharedNow } from '../../clock.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError, isUnsent } from '../../egress/egress-error.ts';
 import { RedirectError, sendFollowing } from '../../egress/redirects.ts';
@@ -94,13 +95,13 @@ export function createHttpFacilitator(options: {
       throw error instanceof RedirectError ? redirected(error, { base, path, shown }) : error;
     });
     const text = response.body.toString('utf8');
-    const retryAfter = { 'retry-after': headers['retry-after']?.toString() };
+    const retryAfter = { 'retry-after': headers['retry-after']?.toString(), date: headers.date?.toString() };
     const error = statusCode < 400 ? undefined : readHttpError(statusCode, shown(text));
     return {
       statusCode,
       value: withShownTexts(parse(text), shown),
       error,
-      retryAfterSeconds: parseRetryAfter(retryAfter, Date.now()),
+      retryAfterSeconds: parseRetryAfter(retryAfter, sharedNow()),
     };
   }
 

@@ -129,6 +129,13 @@ describe('a facilitator over HTTP', () => {
     });
   });
 
+  test('can say by its own clock when it may be asked again', async () => {
+    const date = (seconds: number) => new Date(seconds * 1000).toUTCString();
+    const headers = { date: date(1_700_000_000), 'retry-after': date(1_700_000_007) };
+    server.handle(() => ({ statusCode: 503, headers, body: 'busy' }));
+    expect(await facilitator().settle(REQUEST)).toMatchObject({ kind: 'unavailable', retryAfterSeconds: 7 });
+  });
+
   test.each([400, 401, 403, 404, 422])(
     'has rejected the request if it responds with the status %i',
     async (statusCode) => {
