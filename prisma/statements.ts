@@ -1239,6 +1239,12 @@ export type StatementTypes = {
       "id": string;
     };
   };
+  "lock-cancel-blockers": {
+    values: [number];
+    row: {
+      "isCanceled": boolean;
+    };
+  };
   "lock-endpoint": {
     values: [string];
     row: {
@@ -1249,6 +1255,12 @@ export type StatementTypes = {
     values: [string];
     row: {
       "found": number;
+    };
+  };
+  "lock-read-pid": {
+    values: [];
+    row: {
+      "pid": number;
     };
   };
   "lock-text": {

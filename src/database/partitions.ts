@@ -6,7 +6,7 @@ import { firstIdAt, millisecondsOfId } from '../ids.ts';
 import { createLoop, type Loop } from '../loop.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { noteDroppedHours, notingHours } from './changed-hours.ts';
-import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
+import { cancelingBlockers, GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
 import { runStatement, statement, statementFor, statements } from './statement.ts';
 import { databaseTime } from './time.ts';
 
@@ -57,6 +57,11 @@ const STRAY_STEP_MILLISECONDS = DAY_MILLISECONDS / STRAY_STEPS;
 const ROUND_MILLISECONDS = 60 * 60_000;
 const STATEMENT_TIMEOUT_MILLISECONDS = 60_000;
 const MAX_TRIES = 20;
+/**
+ * If so many tries got no lock, statements in the way are canceled. Otherwise, an account whose long reads overlap could
+ * keep the tables from ever being cleaned up.
+ */
+const PATIENT_TRIES = 10;
 const PAUSE_MILLISECONDS = 500;
 
 /** Creates upcoming partitions and drops expired ones, in one process at a time. */
@@ -74,7 +79,7 @@ export function createPartitionKeeper(options: PartitionKeeperOptions): Loop {
 
 /**
  * Runs one round. Each step is a transaction that gives up and is retried if it doesn't get its locks almost
- * immediately, so nothing else has to wait for long.
+ * immediately, so nothing else has to wait for long. After several tries, reads in the way are canceled.
  *
  * @throws the database's error if all retries of a step fail
  */
@@ -258,10 +263,13 @@ async function inShortTransaction<T>(
 ): Promise<T | undefined> {
   for (let tries = 1; ; tries++) {
     const client = await pool.connect();
+    let watcher: pg.PoolClient | undefined;
     try {
+      if (tries > PATIENT_TRIES) watcher = await pool.connect();
       await client.query(BEGIN);
       const { rows } = await runStatement(client, TRY_LOCK(ADVISORY_LOCKS.partitions));
-      const result = rows[0]!.isOurs ? await step(client) : undefined;
+      const change = () => (watcher ? cancelingBlockers(client, watcher, () => step(client)) : step(client));
+      const result = rows[0]!.isOurs ? await change() : undefined;
       await client.query('COMMIT');
       return result;
     } catch (error) {
@@ -269,6 +277,7 @@ async function inShortTransaction<T>(
       if (!isLockConflict(error) || tries === MAX_TRIES) throw error;
     } finally {
       client.release();
+      watcher?.release();
     }
     await sleep(PAUSE_MILLISECONDS * (0.5 + Math.random()), undefined, signal && { signal });
   }

@@ -214,6 +214,37 @@ test('dropping a partition during a long read does not block other reads, and fi
   expect(await isEmpty('Event')).toBe(true);
 });
 
+test('a partition is dropped even if long reads overlap all the time', async () => {
+  await withPartitionsOf(60);
+  await addHistory(50);
+  const readers = new pg.Pool({ connectionString: database.url, application_name: 'tollgate' });
+  const codes = new Set<unknown>();
+  let isOver = false;
+  async function readAlways(): Promise<void> {
+    while (!isOver) {
+      await readers.query(`SELECT pg_sleep(600) FROM "Delivery" LIMIT 1`).catch(({ code }) => codes.add(code));
+    }
+  }
+  const countReads = async () =>
+    (await pool.query(`SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT pg\\_sleep(600)%' AND state = 'active'`))
+      .rowCount;
+  const reading = Array.from({ length: 3 }, readAlways);
+  try {
+    await expect.poll(countReads).toBe(3);
+    const { dropped } = await keepPartitions({ pool, log, retentionDays: 30 });
+    expect(dropped).toContainEqual(expect.stringMatching(/^Delivery_/));
+    // query_canceled, which callers get as UNAVAILABLE.
+    expect([...codes]).toEqual(['57014']);
+  } finally {
+    isOver = true;
+    await pool.query(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT pg\\_sleep(600)%' AND state = 'active'`,
+    );
+    await Promise.all(reading);
+    await readers.end();
+  }
+});
+
 test('deleting a webhook deletes its deliveries and attempts in all partitions, and deleting a project deletes everything', async () => {
   await withPartitionsOf(60);
   await addHistory(50);
