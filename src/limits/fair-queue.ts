@@ -4,37 +4,48 @@ type Account = { running: number; waiting: (() => void)[] };
 
 /**
  * Lets the jobs of an account or a client address use at most a quarter of the database connections, because everyone
- * else has to share the rest.
+ * else has to share the rest. Once half of the connections are in use, each can use only one, so that a few of them
+ * together can't use all connections either.
  */
 export function createConnectionShares(poolSize: number): FairQueue {
-  return createFairQueue({ perAccount: Math.max(2, Math.floor(poolSize / 4)), perProcess: Infinity });
+  const perAccount = Math.max(2, Math.floor(poolSize / 4));
+  return createFairQueue({ perAccount, perProcess: Infinity, severalEach: Math.ceil(poolSize / 2) });
 }
 
 /**
  * Limits how many jobs run at the same time, for each account and in total, and lets accounts take turns. An account's
  * jobs start in order. No matter how many jobs it has, it leaves the other slots to other accounts.
+ *
+ * @param options `severalEach`: while so many jobs are running, an account that is running one doesn't start another.
  */
-export function createFairQueue({ perAccount, perProcess }: { perAccount: number; perProcess: number }): FairQueue {
+export function createFairQueue(options: { perAccount: number; perProcess: number; severalEach?: number }): FairQueue {
+  const { perAccount, perProcess, severalEach = Infinity } = options;
   const accounts = new Map<string, Account>();
   /** Accounts with waiting jobs that may run more of them. The account whose turn is next comes first. */
   const ready = new Set<string>();
+  /** Those of them that aren't running any job. */
+  const readyToStart = new Set<string>();
   let running = 0;
 
   function lineUp(accountId: string, account: Account): void {
     if (account.waiting.length > 0 && account.running < perAccount) ready.add(accountId);
+    if (account.waiting.length > 0 && account.running === 0) readyToStart.add(accountId);
     if (account.waiting.length === 0 && account.running === 0) accounts.delete(accountId);
   }
 
-  function callNext(): void {
-    const [accountId] = ready;
-    if (accountId === undefined || running >= perProcess) return;
+  /** @returns whether a job was started. */
+  function callNext(): boolean {
+    const [accountId] = running < severalEach ? ready : readyToStart;
+    if (accountId === undefined || running >= perProcess) return false;
     const account = accounts.get(accountId)!;
     const start = account.waiting.shift()!;
     running += 1;
     account.running += 1;
     ready.delete(accountId);
+    readyToStart.delete(accountId);
     lineUp(accountId, account);
     start();
+    return true;
   }
 
   return {
@@ -52,7 +63,7 @@ export function createFairQueue({ perAccount, perProcess }: { perAccount: number
         running -= 1;
         account.running -= 1;
         lineUp(accountId, account);
-        callNext();
+        while (callNext());
       }
     },
   };

@@ -88,6 +88,30 @@ test.each([
   },
 );
 
+test("several accounts' slow requests leave connections for other callers", async () => {
+  const slow = [alice, ...(await Promise.all(['carol', 'dave', 'erin'].map((name) => app.user(name, 'ENTERPRISE'))))];
+  // Accounts are created before the lock.
+  await Promise.all(slow.map((user) => user.rest('GET', '/api/projects')));
+  const locker = await sql.connect();
+  await locker.query('BEGIN; LOCK TABLE "AuditEntry" IN ACCESS EXCLUSIVE MODE');
+  const document = `{ viewer { ${aliases(10, 'auditLog(first: 1) { nodes { id } }')} } }`;
+  const responses = slow.flatMap((user) => Array.from({ length: 5 }, () => user.graphql(document)));
+  await vi.waitFor(async () => expect(await waitingConnections()).toBeGreaterThanOrEqual(POOL_SIZE / 2), {
+    timeout: 60_000,
+  });
+
+  const projects = await bob.rest('GET', '/api/projects');
+  const waiting = await waitingConnections();
+  await locker.query('COMMIT');
+  locker.release();
+
+  expect(projects.status).toBe(200);
+  // Two accounts can use half of the connections, and then the other two one each.
+  expect(waiting).toBeLessThanOrEqual(POOL_SIZE / 2 + 2);
+  const statuses = (await Promise.all(responses)).map(({ errors }) => errors?.[0]?.extensions?.code ?? 'OK');
+  expect([...new Set(statuses)]).toEqual(['OK']);
+});
+
 test('an account’s subscriptions use the same quarter of the connections for the fields of their items', async () => {
   const { base, id } = await createProject(alice);
   await createWebhook(alice, base, { eventTypes: ['endpoint.created'] });

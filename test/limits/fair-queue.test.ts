@@ -58,6 +58,23 @@ test("an account never uses the other accounts' slots", async () => {
   expect(started).toEqual(['a5']);
 });
 
+test('beyond the slots for several jobs of an account, each account has one, without waiting for the others', async () => {
+  const { started, start, end } = openJobs({ perAccount: 3, perProcess: Number.POSITIVE_INFINITY, severalEach: 4 });
+  await start('a', 'a1', 'a2', 'a3', 'a4');
+  await start('b', 'b1', 'b2');
+  expect(started.splice(0)).toEqual(['a1', 'a2', 'a3', 'b1']);
+  await start('c', 'c1', 'c2');
+  expect(started.splice(0)).toEqual(['c1']);
+  await end('c1');
+  expect(started.splice(0)).toEqual(['c2']);
+  await end('a1');
+  expect(started.splice(0)).toEqual([]);
+  await end('c2');
+  expect(started.splice(0)).toEqual(['b2']);
+  await end('a2');
+  expect(started.splice(0)).toEqual(['a4']);
+});
+
 test('a failed job frees its slot', async () => {
   const fairQueue = createFairQueue({ perAccount: 1, perProcess: 1 });
   await expect(fairQueue.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no');

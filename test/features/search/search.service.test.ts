@@ -23,7 +23,8 @@ const ids: Record<string, string> = {};
 let wallet: string;
 
 beforeAll(async () => {
-  app = await startTestApp({ env: { ROLES: 'api' } });
+  // With fewer connections, the requests that wait for a lock would use more than half of them.
+  app = await startTestApp({ env: { ROLES: 'api', DATABASE_POOL_SIZE: '20' } });
   sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
   alice = await app.user('alice', 'ENTERPRISE');
   bob = await app.user('bob', 'ENTERPRISE');
