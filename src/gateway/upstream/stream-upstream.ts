@@ -11,6 +11,7 @@ import { type ReadingPace, watchReadingPace } from './reading-pace.ts';
 import { requestThroughSlash } from './redirects.ts';
 import { InterruptedRequest, type MeteredBody } from './request-body.ts';
 import { headOf } from './response-head.ts';
+import { takingTurns } from './taking-turns.ts';
 import { buyerGone, buyerSlow, failureOf, stillSending, stoppedSending, UpstreamError } from './upstream-error.ts';
 
 export type StreamRequest = Omit<UpstreamRequest, 'body' | 'timeoutMilliseconds' | 'idleMilliseconds' | 'memory'> & {
@@ -96,7 +97,7 @@ export async function streamUpstream(dispatcher: Dispatcher, request: StreamRequ
     }
     const reading = { isBehind: () => stream?.isPaused() ?? false, onBytes: (bytes: number) => pace?.add(bytes) };
     const pausing = dispatcher.compose(
-      (dispatch) => (sent, handler) => dispatch(sent, joiningChunks(pausingWhile(reading, handler))),
+      (dispatch) => (sent, handler) => dispatch(sent, takingTurns(joiningChunks(pausingWhile(reading, handler)))),
     );
     const requested = await requestThroughSlash(request, body, (path, sent) =>
       pausing.request({

@@ -212,3 +212,21 @@ test('a buyer who keeps the upstream waiting for most of the ten minutes is the 
     await dispatcher.destroy();
   }
 });
+
+test('a streamed response that arrives and is read quickly doesn’t keep everything else waiting', async () => {
+  const dispatcher = new Agent();
+  const { body, ended } = await streamUpstream(dispatcher, { ...requestTo('/large'), idleMilliseconds: 60_000 });
+  ended.catch(() => {});
+  const perTurn: number[] = [];
+  let bytes = 0;
+  body.on('data', (chunk: Buffer) => (bytes += chunk.length));
+  for (let total = 0; total < 64 * 1024 * 1024; ) {
+    await new Promise(setImmediate);
+    perTurn.push(bytes);
+    total += bytes;
+    bytes = 0;
+  }
+  body.destroy();
+  await dispatcher.destroy();
+  expect(Math.max(...perTurn)).toBeLessThanOrEqual(256 * 1024);
+});

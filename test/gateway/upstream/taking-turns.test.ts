@@ -1,0 +1,94 @@
+import type { Dispatcher } from 'undici';
+import { expect, test } from 'vitest';
+import { takingTurns } from '../../../src/gateway/upstream/taking-turns.ts';
+
+const nextTurn = () => new Promise(setImmediate);
+
+/** A connection on which chunks of 10 bytes are waiting, and which reads them as long as it isn't paused. */
+function stage(waiting: number) {
+  const read: string[] = [];
+  let isPaused = false;
+  let isReading = false;
+  let given: Dispatcher.DispatchController | undefined;
+  const handler = takingTurns(
+    {
+      onResponseData(controller, chunk) {
+        given = controller;
+        read.push(chunk.toString());
+      },
+      onResponseEnd: () => void read.push('end'),
+      onResponseError: () => void read.push('error'),
+    },
+    40,
+  );
+  const controller = {
+    pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+      readOn();
+    },
+  } as Dispatcher.DispatchController;
+  function readOn(): void {
+    if (isReading) return;
+    isReading = true;
+    while (!isPaused && waiting-- > 0) handler.onResponseData!(controller, Buffer.from('0123456789'));
+    isReading = false;
+  }
+  readOn();
+  return {
+    read,
+    given: () => given!,
+    add(count: number) {
+      waiting = count;
+      readOn();
+    },
+    end: () => handler.onResponseEnd!(controller, {}),
+    fail: () => handler.onResponseError!(controller, new Error()),
+    isPaused: () => isPaused,
+  };
+}
+
+test('a response is passed on a part at a time, one in each turn of the event loop', async () => {
+  const { read } = stage(10);
+  expect(read).toHaveLength(4);
+  await nextTurn();
+  expect(read).toHaveLength(8);
+  await nextTurn();
+  expect(read).toHaveLength(10);
+});
+
+test('a handler that pauses and resumes gets no more in the same turn', async () => {
+  const { read, given } = stage(10);
+  given().pause();
+  given().resume();
+  expect(read).toHaveLength(4);
+  await nextTurn();
+  expect(read).toHaveLength(8);
+});
+
+test('a handler that has paused gets nothing more until it resumes', async () => {
+  const { read, given } = stage(10);
+  given().pause();
+  await nextTurn();
+  await nextTurn();
+  expect(read).toHaveLength(4);
+  given().resume();
+  expect(read).toHaveLength(8);
+});
+
+test('a response that arrives slowly is never paused', async () => {
+  const { read, add, isPaused } = stage(3);
+  await nextTurn();
+  add(3);
+  expect(read).toHaveLength(6);
+  expect(isPaused()).toBe(false);
+});
+
+test.each(['end', 'fail'] as const)('a response that is over isn’t resumed: %s', async (over) => {
+  const { isPaused, ...response } = stage(4);
+  response[over]();
+  await nextTurn();
+  expect(isPaused()).toBe(true);
+});
