@@ -25,12 +25,12 @@ export type McpClient = AsyncDisposable & {
  * Starts `tollgate mcp`, and connects to it with the protocol's own client, which checks results against the tools'
  * output schemas.
  *
- * @param reply the user's reply to questions. Without it, the client can't ask.
+ * @param reply the user's reply to questions, or what the user does before they confirm. Without it, the client can't ask.
  * @param program the command line, from the source by default
  */
 export async function openMcp(
   env: Record<string, string>,
-  reply?: 'confirm' | 'refuse' | 'close',
+  reply?: 'confirm' | 'refuse' | 'close' | (() => Promise<'confirm'>),
   program = CLI,
 ): Promise<McpClient> {
   const questions: string[] = [];
@@ -46,9 +46,10 @@ export async function openMcp(
     { capabilities: reply === undefined ? {} : { elicitation: {} } },
   );
   if (reply !== undefined) {
-    client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => {
       questions.push(params.message);
-      return reply === 'close' ? { action: 'cancel' } : { action: 'accept', content: { confirm: reply === 'confirm' } };
+      const given = typeof reply === 'function' ? await reply() : reply;
+      return given === 'close' ? { action: 'cancel' } : { action: 'accept', content: { confirm: given === 'confirm' } };
     });
   }
   try {

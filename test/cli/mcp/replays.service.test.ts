@@ -86,6 +86,23 @@ test('a replay is rejected if more deliveries match than were counted', async ()
   expect(await replays()).toEqual([]);
 });
 
+test('a replay is rejected if more deliveries match by the time the user agrees', async () => {
+  await using mcp = await openMcp(env, async () => {
+    await createEndpoint(alice, base);
+    await expect.poll(succeeded).toBe(3);
+    return 'confirm';
+  });
+  const until = new Date(Date.now() + 3_600_000).toISOString();
+  const counted = await mcp.call('prepare_replay', { status: ['SUCCEEDED'], until });
+  const { confirmation } = counted.structured as Prepared;
+  expect(await mcp.call('start_replay', { confirmation })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining('3 deliveries now match, not 2'),
+  });
+  expect(mcp.questions).toEqual(['Resend 2 deliveries, up to 50 per second?']);
+  expect(await replays()).toEqual([]);
+});
+
 test('if the client can ask the user, the user decides about replays and prices', async () => {
   for (const reply of ['refuse', 'close', 'confirm'] as const) {
     await using mcp = await openMcp(env, reply);

@@ -66,14 +66,18 @@ export const replayTools = [
         );
       }
       const { filter, maxPerSecond: rate, total } = prepared;
-      const now = await tollgate.replays.create({ filter, dryRun: true });
-      if (now.total > total) {
+      const countAgain = async (counted: number) => {
+        const now = await tollgate.replays.create({ filter, dryRun: true });
+        if (now.total <= counted) return now.total;
         throw new ToolRefusal(
-          `Nothing was sent. ${now.total} deliveries now match, not ${total}. Call prepare_replay again, and tell the user the new count.`,
+          `Nothing was sent. ${now.total} deliveries now match, not ${counted}. Call prepare_replay again, and tell the user the new count.`,
         );
-      }
-      const reply = await ask(`Resend ${now.total} deliveries, up to ${rate} per second?`);
+      };
+      const asked = await countAgain(total);
+      const reply = await ask(`Resend ${asked} deliveries, up to ${rate} per second?`);
       if (reply === 'declined') throw new ToolRefusal('The user declined. Nothing was sent.');
+      // The user may have taken minutes to reply.
+      if (reply === 'confirmed') await countAgain(asked);
       const { replay } = await tollgate.replays.create({ filter, maxPerSecond: rate });
       return replayView.show(replay!);
     },
