@@ -22,8 +22,10 @@ type Statement = string | { text?: string };
 export function enforceDeadlines(pool: pg.Pool, prisma: PrismaClient): void {
   requireMember('@prisma/client 7.10.0', prisma, '$transaction');
   requireMember('pg 8.23.1', pool, 'query');
+  requireMember('pg 8.23.1', pool, 'connect');
   enforceInTransactions(prisma);
   enforceInStatements(pool);
+  enforceInConnections(pool);
 }
 
 /** Rolls back a transaction if the deadline passes before its commit. */
@@ -65,6 +67,29 @@ function enforceInStatements(pool: pg.Pool): void {
     }
   };
   Object.assign(pool, { query: enforced });
+}
+
+/**
+ * A connection that an operation takes for itself keeps its place in the queue until it is released. Prisma takes one to
+ * send several reads as a batch. The pool itself connects with a callback, for statements that already have a place.
+ */
+function enforceInConnections(pool: pg.Pool): void {
+  const connect = pool.connect.bind(pool) as (...args: unknown[]) => Promise<pg.PoolClient>;
+  const inTurn = () =>
+    new Promise<pg.PoolClient>((resolve, reject) => {
+      runScheduled(async () => {
+        const client = await connect();
+        const { release } = client;
+        await new Promise<void>((onReleased) => {
+          client.release = (...args) => {
+            onReleased();
+            release.apply(client, args);
+          };
+          resolve(client);
+        });
+      }).catch(reject);
+    });
+  Object.assign(pool, { connect: (...args: unknown[]) => (args.length > 0 ? connect(...args) : inTurn()) });
 }
 
 const textOf = (statement: Statement) => (typeof statement === 'string' ? statement : (statement.text ?? ''));

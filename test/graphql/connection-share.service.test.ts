@@ -20,6 +20,7 @@ let bob: TestUser;
 let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let projectId: string;
+let deliveryId: string;
 let sql: pg.Pool;
 
 beforeAll(async () => {
@@ -30,7 +31,12 @@ beforeAll(async () => {
   alice = await app.user('alice', 'ENTERPRISE');
   bob = await app.user('bob');
   shop = await createShop(app, bob, { '/weather': { upstreamUrl: `${upstream.url}/now` } });
-  ({ id: projectId } = await createProject(alice));
+  const project = await createProject(alice);
+  projectId = project.id;
+  await createWebhook(alice, project.base);
+  await createEndpoint(alice, project.base);
+  const { body } = await alice.rest<{ data: { id: string }[] }>('GET', `${project.base}/deliveries`);
+  deliveryId = body.data[0]!.id;
   sql = new pg.Pool({ connectionString: app.databaseUrl, max: 2 });
 });
 
@@ -57,6 +63,12 @@ test.each([
     what: 'queries with many fields',
     lock: () => 'LOCK TABLE "AuditEntry" IN ACCESS EXCLUSIVE MODE',
     document: () => `{ viewer { ${aliases(10, 'auditLog(first: 1) { nodes { id } }')} } }`,
+  },
+  {
+    // Prisma sends such queries as a batch, on a connection that it takes itself.
+    what: 'queries with the same item several times',
+    lock: () => 'LOCK TABLE "Attempt" IN ACCESS EXCLUSIVE MODE',
+    document: () => `{ ${aliases(5, `node(id: "${deliveryId}") { ... on Delivery { attempts { id } } }`)} }`,
   },
   {
     what: 'mutations',
