@@ -10,6 +10,7 @@ import {
 } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Viewer } from '../auth/viewer.ts';
+import { createSlices, type InSlices } from '../limits/slices.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { RunOperation } from './deadline.ts';
 import { limitResponse } from './response-limit.ts';
@@ -18,9 +19,10 @@ type Results = Map<string, Promise<ExecutionResult>>;
 
 /**
  * Executes a subscription once per item for everyone who gets the same item and asks for the same fields with the same
- * permissions, such as all of an account's dashboards. Each execution is an operation with its own deadline.
+ * permissions, such as all of an account's dashboards. Each execution is an operation with its own deadline. Thousands of
+ * subscriptions can get the same item, so the executions take turns with other work.
  */
-export function shareResults(runOperation: RunOperation): Plugin {
+export function shareResults(runOperation: RunOperation, inSlices: InSlices = createSlices()): Plugin {
   const resultsByItem = new WeakMap<object, WeakMap<DocumentNode, Results>>();
 
   function resultsOf(item: object, document: DocumentNode): Results {
@@ -33,9 +35,10 @@ export function shareResults(runOperation: RunOperation): Plugin {
 
   async function executeFor(item: unknown, args: ExecutionArgs, key: string): Promise<ExecutionResult> {
     const { viewer } = args.contextValue as GraphQLContext;
-    const run = async () => {
-      return limitResponse(await runOperation(viewer, () => execute({ ...args, rootValue: item })), args);
-    };
+    const run = () =>
+      inSlices(viewer.userId, async () =>
+        limitResponse(await runOperation(viewer, () => execute({ ...args, rootValue: item })), args),
+      );
     if (typeof item !== 'object' || item === null) return run();
     const results = resultsOf(item, args.document);
     const shared = results.get(key);

@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { shareResults } from '../../src/graphql/share-results.ts';
+import { createSlices } from '../../src/limits/slices.ts';
 
 type Results = AsyncIterableIterator<ExecutionResult>;
 type Subscribe = (args: ExecutionArgs) => Promise<Results>;
@@ -42,7 +43,8 @@ beforeEach(() => {
     if (fails) throw new GraphQLError('It failed.', { extensions: { requestId } });
     return 'x'.repeat(size);
   };
-  const plugin = shareResults(async (_viewer, work) => work());
+  // Each execution takes a millisecond.
+  const plugin = shareResults(async (_viewer, work) => work(), createSlices({ now: () => resolved }));
   plugin.onSubscribe!({ setSubscribeFn: (wrapped: unknown) => (subscribe = wrapped as Subscribe) } as never);
 });
 
@@ -138,4 +140,18 @@ test('a subscription that ends stops its source', async () => {
   await results.next();
   await results.return!();
   expect(isStopped).toBe(true);
+});
+
+test('thousands of subscriptions that get the same item don’t keep the process from doing other work', async () => {
+  const perTurn: number[] = [];
+  let counted = 0;
+  const countTurn = () => {
+    perTurn.push(resolved - counted);
+    counted = resolved;
+    if (counted < 1_000) setImmediate(countTurn);
+  };
+  setImmediate(countTurn);
+  const documents = Array.from({ length: 1_000 }, () => parse('subscription { added { name } }'));
+  await Promise.all(documents.map((document) => resultsOf({ document })));
+  expect(Math.max(...perTurn, resolved - counted)).toBe(10);
 });
