@@ -15,6 +15,11 @@ import type { GraphQLContext } from '../schema/context.ts';
 import type { RunOperation } from './deadline.ts';
 import { limitResponse } from './response-limit.ts';
 
+/** About what a parsed document takes in memory for each of its tokens, until the subscription ends. */
+const TOKEN_BYTES = 360;
+/** Smaller documents take less memory than everything else that a subscription needs. */
+const FREE_TOKENS = 100;
+
 type Results = Map<string, Promise<ExecutionResult>>;
 
 /**
@@ -55,13 +60,28 @@ export function shareResults(runOperation: RunOperation, inSlices: InSlices = cr
   return {
     onSubscribe({ setSubscribeFn }) {
       setSubscribeFn(async (args: ExecutionArgs) => {
-        const items = await createSourceEventStream(args);
-        if (!(Symbol.asyncIterator in items)) return items;
+        const { backlog } = args.contextValue as GraphQLContext;
+        const release = backlog?.reserve(bytesOf(args.document)) ?? (() => {});
+        const items = await createSourceEventStream(args).catch((error) => {
+          release();
+          throw error;
+        });
+        if (!(Symbol.asyncIterator in items)) {
+          release();
+          return items;
+        }
         const key = keyOf(args);
-        return mapItems(items, (item) => executeFor(item, args, key));
+        return mapItems(items, (item) => executeFor(item, args, key), release);
       });
     },
   };
+}
+
+/** What a document takes in memory. Comments are tokens, too, but the parser doesn't count them. */
+function bytesOf({ loc }: DocumentNode): number {
+  let tokens = 0;
+  for (let token = loc?.startToken ?? null; token; token = token.next) tokens += 1;
+  return Math.max(0, tokens - FREE_TOKENS) * TOKEN_BYTES;
 }
 
 /** Everything that a result depends on, other than the item and the document. */
@@ -90,23 +110,28 @@ function variablesInside(document: DocumentNode, operationName: string | null | 
   return [...names].sort();
 }
 
+/** @param onEnd called when the results end, at least once. */
 function mapItems<Item, Result>(
   items: AsyncIterable<Item>,
   map: (item: Item) => Promise<Result>,
+  onEnd: () => void,
 ): AsyncIterableIterator<Result> {
   const iterator = items[Symbol.asyncIterator]();
   return {
     async next() {
-      const { done, value } = await iterator.next();
-      if (done) return { done, value: undefined };
       try {
-        return { done: false, value: await map(value) };
+        const { done, value } = await iterator.next();
+        if (!done) return { done, value: await map(value) };
+        onEnd();
+        return { done, value: undefined };
       } catch (error) {
+        onEnd();
         await iterator.return?.();
         throw error;
       }
     },
     async return() {
+      onEnd();
       await iterator.return?.();
       return { done: true, value: undefined };
     },

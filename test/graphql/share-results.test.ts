@@ -8,6 +8,7 @@ import {
 } from 'graphql';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { shareResults } from '../../src/graphql/share-results.ts';
+import { createBacklogs } from '../../src/limits/backlog.ts';
 import { createSlices } from '../../src/limits/slices.ts';
 
 type Results = AsyncIterableIterator<ExecutionResult>;
@@ -154,4 +155,63 @@ test('thousands of subscriptions that get the same item don’t keep the process
   const documents = Array.from({ length: 1_000 }, () => parse('subscription { added { name } }'));
   await Promise.all(documents.map((document) => resultsOf({ document })));
   expect(Math.max(...perTurn, resolved - counted)).toBe(10);
+});
+
+describe('the memory of a parsed document counts as waiting', () => {
+  const withMore = (more: string) => parse(`subscription S { added { name } } ${more}`);
+  const comments = () => withMore('#\n'.repeat(3_000));
+  const contextWith = (backlogs: ReturnType<typeof createBacklogs>) => ({
+    viewer: ALICE,
+    backlog: backlogs.open(ALICE.userId, { drop: () => 0, cut: () => {} }),
+  });
+
+  test.each([
+    [
+      'other operations',
+      withMore(Array.from({ length: 500 }, (_, index) => `query Q${index} { item { name } }`).join(' ')),
+    ],
+    ['comments', comments()],
+  ])('if it is large because of %s, until the subscription ends', async (_what, document) => {
+    const backlogs = createBacklogs();
+    const results = await subscribe({ schema, document, operationName: 'S', contextValue: contextWith(backlogs) });
+    await results.next();
+    expect(backlogs.bytes()).toBeGreaterThan(1_000_000);
+    await results.next();
+    expect(backlogs.bytes()).toBe(0);
+  });
+
+  test('until the client stops the subscription', async () => {
+    const backlogs = createBacklogs();
+    const document = comments();
+    const results = await subscribe({ schema, document, contextValue: contextWith(backlogs) });
+    await results.return!();
+    expect(backlogs.bytes()).toBe(0);
+  });
+
+  test('not if the subscription can’t start', async () => {
+    schema.getSubscriptionType()!.getFields().added!.subscribe = () => {
+      throw new GraphQLError('Not found.');
+    };
+    const backlogs = createBacklogs();
+    await subscribe({ schema, document: comments(), contextValue: contextWith(backlogs) });
+    expect(backlogs.bytes()).toBe(0);
+  });
+
+  test('so an account that holds too much loses streams', async () => {
+    const dropped: string[] = [];
+    const backlogs = createBacklogs({ onDrop: (reason) => void dropped.push(reason) });
+    for (let count = 0; count < 20; count++) {
+      const document = comments();
+      await subscribe({ schema, document, contextValue: contextWith(backlogs) });
+    }
+    expect(dropped).toContain('account');
+    expect(backlogs.bytes()).toBeLessThanOrEqual(16 * 1024 * 1024);
+  });
+
+  test('not if it is small', async () => {
+    const backlogs = createBacklogs();
+    const results = await subscribe({ schema, document: DOCUMENT, contextValue: contextWith(backlogs) });
+    expect(backlogs.bytes()).toBe(0);
+    await results.return!();
+  });
 });
