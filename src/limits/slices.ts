@@ -23,7 +23,7 @@ export function createSlices({
   const queue = createFairQueue({ perAccount: 1, perProcess: 1 });
   /** When the slice in this turn of the event loop ends, if there is one. */
   let endsAt: number | undefined;
-
+  /** The number of pieces in the queue. */
   let waiting = 0;
 
   /** Whether there is time left in this turn. The first piece in a turn starts its slice. */
