@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { apiWith, getting } from '../features/imports/documents.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { createEndpoint, createProject, type Resource } from '../support/resources.ts';
 import { executablePath, expectAccessible, openSignedIn, openTab } from './browser.ts';
 import { useService } from './shared.ts';
@@ -82,5 +83,30 @@ describe.skipIf(!executablePath)('importing endpoints in the console', () => {
     const moved = (await alice.rest<{ data: Resource[] }>('GET', `${base}/endpoints?pathPrefix=/changed`)).body.data;
     expect(moved).toMatchObject([{ upstreamUrl: 'https://new.example.com/changed', priceUsd: '0.75' }]);
     expect(page.complaints).toEqual([]);
+  });
+
+  test('imports nothing with another upstream URL than the one that was shown, if the document at the URL has changed', async () => {
+    const alice = await app.user('alice');
+    const { id, base } = await createProject(alice);
+    await createEndpoint(alice, base, { path: '/old', upstreamUrl: 'https://api.example.com/old', description: 'Old' });
+    await using server = await startReceiver((_request, _response, index) => ({
+      headers: { 'content-type': 'application/json' },
+      body: apiWith(
+        { '/old': getting('New text') },
+        { servers: [{ url: `https://${index === 0 ? 'api' : 'thief'}.example.com` }] },
+      ),
+    }));
+    const page = await openTab();
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import endpoints' });
+    await dialog.getByText('URL', { exact: true }).click();
+    await dialog.getByLabel('Document URL').fill(server.url);
+    await dialog.getByRole('button', { name: 'Show endpoints' }).click();
+    await dialog.getByRole('button', { name: 'Import 1 endpoint' }).click();
+    await dialog.getByText('1 endpoint failed').waitFor();
+    await dialog.getByText('The document has changed since the preview').waitFor();
+    const { data } = (await alice.rest<{ data: Resource[] }>('GET', `${base}/endpoints`)).body;
+    expect(data).toMatchObject([{ upstreamUrl: 'https://api.example.com/old', description: 'Old' }]);
   });
 });

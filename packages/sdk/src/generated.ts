@@ -1071,6 +1071,8 @@ export type ImportItemInput = {
   path: string;
   /** Price per request in USD. Default: the import’s `priceUsd` for a new endpoint, and no change for an existing one. */
   priceUsd?: string | null;
+  /** The endpoint’s upstream URL in the preview. If the document at `url` has changed since then and now has another one, the item fails. */
+  upstreamUrl?: string | null;
 };
 
 /** An OpenAPI document, and the endpoints to import from it. */

@@ -78,7 +78,9 @@ async function importAll(
 ): Promise<number> {
   let failed = 0;
   for (let start = 0; start < chosen.length; start += BATCH) {
-    const items = chosen.slice(start, start + BATCH).map(({ path, methods }) => ({ path, methods }));
+    const items = chosen
+      .slice(start, start + BATCH)
+      .map(({ path, methods, upstreamUrl }) => ({ path, methods, upstreamUrl }));
     const { importEndpoints } = await client
       .run(CliImportEndpointsDocument, { input: { ...input, items } }, signal)
       .catch((error) => {

@@ -15,7 +15,12 @@ export type PreviewInput = {
   upstreamUrl?: string | null | undefined;
   priceUsd?: string | null | undefined;
 };
-export type ImportItem = { path: string; methods?: string[] | null | undefined; priceUsd?: string | null | undefined };
+export type ImportItem = {
+  path: string;
+  methods?: string[] | null | undefined;
+  upstreamUrl?: string | null | undefined;
+  priceUsd?: string | null | undefined;
+};
 export type ImportInput = PreviewInput & { items: ImportItem[] };
 
 /** The rules for the inputs of imports. */
@@ -31,6 +36,7 @@ export function createImportInputs(allow: EgressAllow, upstreamAllow: ProjectAll
   const item = z.strictObject({
     path: z.string(),
     methods: z.array(z.string()).max(20).nullish(),
+    upstreamUrl: z.string().nullish(),
     priceUsd: z.string().nullish(),
   });
   const importInput = z

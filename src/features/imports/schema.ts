@@ -177,6 +177,10 @@ const ImportItemInput = builder.inputType('ImportItemInput', {
       description:
         'The endpoint’s methods in the preview. Required only if the preview has several items with this path.',
     }),
+    upstreamUrl: t.string({
+      description:
+        'The endpoint’s upstream URL in the preview. If the document at `url` has changed since then and now has another one, the item fails.',
+    }),
     priceUsd: t.string({
       description:
         'Price per request in USD. Default: the import’s `priceUsd` for a new endpoint, and no change for an existing one.',

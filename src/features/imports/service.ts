@@ -146,6 +146,7 @@ export function createImportService(options: {
         const { path, methods } = match?.proposal ?? { path: item.path, methods: item.methods ?? [] };
         try {
           const priceUsd = item.priceUsd ?? (match?.endpoint ? undefined : input.priceUsd);
+          requireSameUpstream(match, item);
           const { status, endpointId } = await write(match, priceUsd ?? undefined);
           return { path, methods, status, endpointId, error: null };
         } catch (error) {
@@ -160,6 +161,13 @@ export function createImportService(options: {
       function requireTime(): void {
         if (hasWritten && signal.aborted) throw new AppError('UNAVAILABLE', { detail: OUT_OF_TIME });
         hasWritten = true;
+      }
+
+      /** Whoever controls a document could change it after a person has seen its preview. */
+      function requireSameUpstream(match: Match<Stored> | undefined, { upstreamUrl }: ImportItem): void {
+        if (upstreamUrl == null || !match?.proposal) return;
+        if (shownUrl(viewer, projectId, match.proposal.upstreamUrl) !== upstreamUrl)
+          throw invalidField('/upstreamUrl', OTHER_UPSTREAM);
       }
 
       async function write(match: Match<Stored> | undefined, priceUsd: string | undefined) {
@@ -191,6 +199,9 @@ export function createImportService(options: {
     },
   };
 }
+
+const OTHER_UPSTREAM =
+  'The document has changed since the preview, and now has another upstream URL for this endpoint. Preview it again.';
 
 const OUT_OF_TIME = 'There wasn’t enough time to import this item. Import the document again to import the rest.';
 

@@ -61,8 +61,8 @@ export function ImportItems(props: {
     setResults([]);
     for (let start = 0; start < chosen.length; start += BATCH) {
       const batch = chosen.slice(start, start + BATCH).map((item) => {
-        const { path, methods } = item;
-        return { path, methods, priceUsd: choices[keyOf(item)]!.priceUsd };
+        const { path, methods, upstreamUrl } = item;
+        return { path, methods, upstreamUrl, priceUsd: choices[keyOf(item)]!.priceUsd };
       });
       const result = await submit({ input: { projectId: project.id, ...source, items: batch } });
       // The import can be repeated safely, because endpoints that were already imported don't change.
