@@ -8,6 +8,7 @@ import {
   UpdateConnectorDocument,
 } from '../../../generated/console/connectors.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields, DestinationName } from '../../parts/destination-fields.tsx';
 import { connectAgain, whyPaused } from '../../parts/destination-status.tsx';
@@ -74,10 +75,13 @@ export function ConnectorForm(props: {
   const { problem = start.problem, isBusy } = connector ? change : creation;
   useServerErrors(form, problem);
   const save = form.onSubmit(async ({ config, ...subscription }) => {
-    const values = { config: configInput(config, before), ...destinationInput<EventTypeFilter>(subscription) };
+    const given = configInput(config, before);
+    const givenChanges = changedFields(given, configInput(before, before));
+    const values = destinationInput<EventTypeFilter>(subscription);
+    const changes = changedFields(values, destinationInput<EventTypeFilter>(destinationValues(connector)));
     const saved = connector
-      ? await change.submit({ input: { id: connector.id, ...values } })
-      : await creation.submit({ input: { projectId: project.id, type: info.type, ...values } });
+      ? await change.submit({ input: { id: connector.id, config: givenChanges, ...changes } })
+      : await creation.submit({ input: { projectId: project.id, type: info.type, config: given, ...values } });
     if (saved) onSaved();
   });
   /** Leaves validation to the server, because a connected account replaces credentials that the form requires. */

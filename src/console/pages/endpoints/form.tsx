@@ -3,6 +3,7 @@ import { useForm } from '@mantine/form';
 import { useState } from 'react';
 import { CreateEndpointDocument, UpdateEndpointDocument } from '../../../generated/console/endpoints.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { mayBeSecret, useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, useServerErrors } from '../../parts/form.tsx';
@@ -67,19 +68,22 @@ export function EndpointForm(props: { endpoint?: EndpointRow; onClose(): void; o
   useFormDraft('endpoint', form, (values) => withoutSecrets(values, storedHeaders));
   const [moved, setMoved] = useState<PayeeChange>();
   const isMcp = form.values.protocol === 'MCP';
-  async function save({ upstreamHeaders, methods, ...rest }: typeof form.values) {
-    const headers = upstreamHeaders.map(headerToSend);
+  function inputOf({ upstreamHeaders, methods, ...rest }: typeof form.values) {
     const isChanged = JSON.stringify(upstreamHeaders) !== JSON.stringify(storedHeaders);
-    const values = {
+    return {
       ...rest,
       ...discoveryInput(rest),
       ...settlementValues(rest),
       // The service sets the methods of an MCP endpoint.
       ...(rest.protocol === 'HTTP' ? { methods } : { settlement: 'AFTER_RESPONSE' as const }),
-      ...(isChanged && { upstreamHeaders: headers }),
+      ...(isChanged && { upstreamHeaders: upstreamHeaders.map(headerToSend) }),
     };
+  }
+  async function save(entered: typeof form.values) {
+    const values = inputOf(entered);
+    const changes = changedFields(values, inputOf(form.getInitialValues()));
     const saved = endpoint
-      ? (await change.submit({ input: { id: endpoint.id, ...values } }))?.updateEndpoint
+      ? (await change.submit({ input: { id: endpoint.id, ...changes } }))?.updateEndpoint
       : (await creation.submit({ input: { projectId: project.id, ...values } }))?.createEndpoint;
     setMoved(undefined);
     if (saved) onSaved(saved.endpoint);

@@ -10,6 +10,7 @@ import {
 } from '../../../generated/console/notices.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
 import { Panel } from '../../parts/page.tsx';
@@ -45,9 +46,8 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
   const { submit, problem, isBusy } = useSubmit(UpdateContactsDocument);
   useServerErrors(form, problem);
   const save = form.onSubmit(async (values) => {
-    const { webhookUrl, slackUrl } = values;
-    const input = { ...values, projectId, webhookUrl: webhookUrl || null, slackUrl: slackUrl || null };
-    const result = (await submit({ input }))?.updateContacts;
+    const changes = changedFields(inputOf(values), inputOf(form.getInitialValues()));
+    const result = (await submit({ input: { projectId, ...changes } }))?.updateContacts;
     if (!result) return;
     const stored = valuesOf(result.contacts);
     form.setInitialValues(stored);
@@ -100,6 +100,10 @@ function ContactsForm({ projectId, contacts }: { projectId: string; contacts: Co
       </SecretDialog>
     </form>
   );
+}
+
+function inputOf({ webhookUrl, slackUrl, ...values }: ReturnType<typeof valuesOf>) {
+  return { ...values, webhookUrl: webhookUrl || null, slackUrl: slackUrl || null };
 }
 
 function valuesOf({ emails, webhookUrl, slackUrl, weeklyDigest }: ContactsRowFragment) {

@@ -8,6 +8,7 @@ import {
 } from '../../../generated/console/buyers.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { useFormDraft } from '../../parts/drafts.ts';
 import { FormProblem, listError, useServerErrors } from '../../parts/form.tsx';
@@ -40,23 +41,15 @@ function RulesForm({ projectId, rules }: { projectId: string; rules: BuyerRuleVa
   const { submit, problem, isBusy } = useSubmit(UpdateBuyerRulesDocument);
   useServerErrors(form, problem);
   useFormDraft('buyers', form);
-  const save = form.onSubmit(async ({ allowedWallets, deniedWallets, period, maxRequests, maxSpendUsd }) => {
-    const saved = await submit({
-      input: {
-        projectId,
-        allowedWallets: walletsIn(allowedWallets),
-        deniedWallets: walletsIn(deniedWallets),
-        period,
-        maxRequests: maxRequests === '' ? null : Number(maxRequests),
-        maxSpendUsd: maxSpendUsd.trim() || null,
-      },
-    });
+  const save = form.onSubmit(async (values) => {
+    const changes = changedFields(inputOf(values), inputOf(form.getInitialValues()));
+    const saved = await submit({ input: { projectId, ...changes } });
     const stored = saved?.updateBuyerRules?.buyerRules;
     if (!stored) return;
     // Show what the service stored: addresses with their checksums, and each of them once.
-    const values = valuesOf(stored);
-    form.setInitialValues(values);
-    form.setValues(values);
+    const shown = valuesOf(stored);
+    form.setInitialValues(shown);
+    form.setValues(shown);
     showDone('Changes saved');
   });
   return (
@@ -114,6 +107,18 @@ function RulesForm({ projectId, rules }: { projectId: string; rules: BuyerRuleVa
 
 function walletsIn(text: string): string[] {
   return text.split(/[\s,;]+/).filter(Boolean);
+}
+
+type Values = ReturnType<typeof valuesOf>;
+
+function inputOf({ allowedWallets, deniedWallets, period, maxRequests, maxSpendUsd }: Values) {
+  return {
+    allowedWallets: walletsIn(allowedWallets),
+    deniedWallets: walletsIn(deniedWallets),
+    period,
+    maxRequests: maxRequests === '' ? null : Number(maxRequests),
+    maxSpendUsd: maxSpendUsd.trim() || null,
+  };
 }
 
 function valuesOf({ allowedWallets, deniedWallets, period, maxRequests, maxSpendUsd }: BuyerRuleValuesFragment) {

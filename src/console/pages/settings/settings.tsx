@@ -12,6 +12,7 @@ import {
 } from '../../../generated/console/settings.ts';
 import { toProblem } from '../../api/problem.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { ConfirmDialog } from '../../parts/confirm.tsx';
 import { useProject } from '../../parts/current-project.tsx';
 import { useFormDraft } from '../../parts/drafts.ts';
@@ -80,10 +81,9 @@ function ProjectForm({ settings }: { settings: Settings }) {
   useServerErrors(form, problem);
   useFormDraft('project', form);
   async function save(changes: PayeeChange[]) {
-    const { name, milestonesUsd, timeZone, description, iconUrl, contact } = form.getValues();
     const payee = Object.fromEntries(changes.map(({ field, after }) => [field, after]));
-    const shown = { description, iconUrl: iconUrl.trim() || null, contact: contact.trim() || null };
-    const input = { id: settings.id, name, milestonesUsd, timeZone, ...shown, ...payee };
+    const others = changedFields(inputOf(form.getValues()), inputOf(form.getInitialValues()));
+    const input = { id: settings.id, ...others, ...payee };
     const saved = (await submit({ input }))?.updateProject?.project;
     setToConfirm(undefined);
     if (!saved) return;
@@ -190,6 +190,12 @@ function valuesOf(settings: Omit<Settings, NotInForm>) {
   const { name, walletAddress, gatewayHost, slug, milestonesUsd, timeZone, description, iconUrl, contact } = settings;
   const shown = { description: description ?? '', iconUrl: iconUrl ?? '', contact: contact ?? '' };
   return { name, walletAddress, gatewayHost: gatewayHost ?? '', slug: slug ?? '', milestonesUsd, timeZone, ...shown };
+}
+
+/** What can be changed without a confirmation. */
+function inputOf({ name, milestonesUsd, timeZone, description, iconUrl, contact }: ReturnType<typeof valuesOf>) {
+  const shown = { description, iconUrl: iconUrl.trim() || null, contact: contact.trim() || null };
+  return { name, milestonesUsd, timeZone, ...shown };
 }
 
 /** The browser's list has neither `UTC` nor the other names of a time zone, one of which may be the current one. */

@@ -7,6 +7,7 @@ import {
   type WebhookOrdering,
 } from '../../../generated/console/webhooks.ts';
 import { useSubmit } from '../../api/use-submit.ts';
+import { changedFields } from '../../parts/changed-fields.ts';
 import { useProject } from '../../parts/current-project.tsx';
 import { DestinationFields, DestinationName } from '../../parts/destination-fields.tsx';
 import { checkFilter, destinationInput, destinationValues } from '../../parts/destination-values.ts';
@@ -60,9 +61,9 @@ export function WebhookForm(props: {
   const change = useSubmit(UpdateWebhookDocument);
   const { problem, isBusy } = webhook ? change : creation;
   useServerErrors(form, problem);
-  const save = form.onSubmit(async ({ url, description, ordering, retrySchedule, ...rest }) => {
+  function inputOf({ url, description, ordering, retrySchedule, ...rest }: typeof form.values) {
     const { orderingEscapeAfterAttempts, payloadVersion, timeoutSeconds } = rest;
-    const values = {
+    return {
       url,
       description,
       ordering,
@@ -74,8 +75,12 @@ export function WebhookForm(props: {
       ...(payloadVersion !== '' && { payloadVersion }),
       ...(timeoutSeconds !== '' && { timeoutSeconds }),
     };
+  }
+  const save = form.onSubmit(async (entered) => {
+    const values = inputOf(entered);
     if (webhook) {
-      if (await change.submit({ input: { id: webhook.id, ...values } })) onSaved(undefined);
+      const changes = changedFields(values, inputOf(form.getInitialValues()));
+      if (await change.submit({ input: { id: webhook.id, ...changes } })) onSaved(undefined);
       return;
     }
     const data = await creation.submit({ input: { projectId: project.id, ...values } });
