@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Without credentials or a fragment, which no client sends. */
-const ABSOLUTE = /^https?:\/\/([^/?#@\s]+)((?:[/?].*)?)$/is;
+/** Without a fragment, which no client sends. Credentials are left out, so that they aren't logged. */
+const ABSOLUTE = /^https?:\/\/(?:[^/?#\s]*@)?([^/?#@\s]+)((?:[/?].*)?)$/is;
 
 /**
  * Clients that are set up to use a proxy send whole URLs as targets, such as `GET http://host/path`. Servers must accept

@@ -1,6 +1,7 @@
 import { on } from 'node:events';
 import { request as startRequest } from 'node:http';
 import { connect } from 'node:net';
+import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sign, v2Headers } from '../gateway/sign.ts';
 import { createShop, type Rails, startRails } from '../gateway/support.ts';
@@ -15,10 +16,15 @@ let alice: TestUser;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let host: string;
 let paid: string;
+let logged = '';
 
 beforeAll(async () => {
   rails = await startRails();
-  app = await startTestApp({ env: rails.env });
+  const write = (line: string) => {
+    logged += line;
+  };
+  const log = pino({ level: 'trace' }, { write });
+  app = await startTestApp({ env: rails.env, log });
   alice = await app.user('alice');
   upstream = await startReceiver();
   upstream.handle(({ body }) => ({ body: `${body.length} bytes` }));
@@ -96,6 +102,13 @@ describe('a target that is a whole URL', () => {
     expect(without!.status).toBe(400);
     const [twice] = await sendRaw(app.url, [`GET http://${host}/healthz HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n`]);
     expect(twice!.status).toBe(400);
+  });
+
+  test('is served without its user name and password, which the log and the error leave out', async () => {
+    const target = `http://user:hidden@${host}/nowhere`;
+    expect(await send('GET', target)).toMatchObject({ status: 404, json: { instance: '/nowhere' } });
+    expect(logged).toContain('/nowhere');
+    expect(logged).not.toContain('hidden');
   });
 
   test.each(['ftp://host/healthz', 'http:///healthz'])('is rejected if it is no http URL: %s', async (target) => {
