@@ -109,4 +109,25 @@ describe.skipIf(!executablePath)('importing endpoints in the console', () => {
     const { data } = (await alice.rest<{ data: Resource[] }>('GET', `${base}/endpoints`)).body;
     expect(data).toMatchObject([{ upstreamUrl: 'https://api.example.com/old', description: 'Old' }]);
   });
+
+  test('keeps a price that someone else has set since the document was compared', async () => {
+    const alice = await app.user('alice');
+    const { id, base } = await createProject(alice);
+    const { id: endpointId } = await createEndpoint(alice, base, {
+      path: '/old',
+      upstreamUrl: 'https://api.example.com/old',
+    });
+    const page = await openTab();
+    await openSignedIn(page, app, alice.token, `/console/projects/${id}/endpoints`);
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Import endpoints' });
+    await dialog.getByLabel('OpenAPI document').fill(apiWith({ '/old': getting('New text') }));
+    await dialog.getByRole('button', { name: 'Show endpoints' }).click();
+    await dialog.getByRole('button', { name: 'Import 1 endpoint' }).waitFor();
+    await alice.rest('PATCH', `${base}/endpoints/${endpointId}`, { priceUsd: '5' });
+    await dialog.getByRole('button', { name: 'Import 1 endpoint' }).click();
+    await dialog.getByText('Imported 1 endpoint.').waitFor();
+    const { body } = await alice.rest<Resource>('GET', `${base}/endpoints/${endpointId}`);
+    expect(body).toMatchObject({ description: 'New text', priceUsd: '5' });
+  });
 });

@@ -62,7 +62,10 @@ export function ImportItems(props: {
     for (let start = 0; start < chosen.length; start += BATCH) {
       const batch = chosen.slice(start, start + BATCH).map((item) => {
         const { path, methods, upstreamUrl } = item;
-        return { path, methods, upstreamUrl, priceUsd: choices[keyOf(item)]!.priceUsd };
+        const { priceUsd } = choices[keyOf(item)]!;
+        // Without a price, an endpoint that exists keeps its own, which may have changed in the meantime.
+        const hasPrice = item.status === 'NEW' || priceUsd !== item.priceUsd;
+        return { path, methods, upstreamUrl, ...(hasPrice && { priceUsd }) };
       });
       const result = await submit({ input: { projectId: project.id, ...source, items: batch } });
       // The import can be repeated safely, because endpoints that were already imported don't change.
