@@ -10,6 +10,11 @@ export const BOTH_FAILED =
 const STREAMED =
   'This payment was already used: its response was streamed, and streamed responses aren’t stored. Sign a new payment to send the request again.';
 
+const REPLACED =
+  'You were charged, but another endpoint, which costs more, has this path now. Contact the seller with your payment ID, which is in `Tollgate-Payment-Id`.';
+
+const GONE_DETAILS = { served: STREAMED, failed: BOTH_FAILED, replaced: REPLACED };
+
 /** Says that the settlement's outcome is unknown. This is never a 402, because clients would pay again. */
 export function unresolvedRefusal(payment: Payment, transactionHash?: string): AppError {
   const headers = paymentResponseHeaders(payment, {
@@ -25,11 +30,15 @@ export function inProgressRefusal({ id }: Payment): AppError {
   return refusal('PAYMENT_IN_PROGRESS', { 'tollgate-payment-id': id }, { retryAfterSeconds: 1 });
 }
 
-/** Says that a settled payment can't be used for another call to the upstream. */
-export function noCallRefusal(payment: Payment, transactionHash: string, reason: NoCallReason): AppError {
+/**
+ * Says that a settled payment can't be used for another call to the upstream.
+ *
+ * @param reason `replaced`: a more expensive endpoint has the path now.
+ */
+export function noCallRefusal(payment: Payment, transactionHash: string, reason: NoCallReason | 'replaced'): AppError {
   if (reason === 'calling') return inProgressRefusal(payment);
   const receipt = paymentResponseHeaders(payment, { success: true, transactionHash });
-  return refusal('PAYMENT_RESPONSE_GONE', receipt, { detail: reason === 'served' ? STREAMED : BOTH_FAILED });
+  return refusal('PAYMENT_RESPONSE_GONE', receipt, { detail: GONE_DETAILS[reason] });
 }
 
 /** Says that the response memory is full. */

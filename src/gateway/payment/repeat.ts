@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { LeaseLost, leaseOf } from '../../features/payments/lease.ts';
 import type { Ledger } from '../../features/payments/ledger.ts';
 import { noCallReasonOf } from '../../features/payments/paid-calls.ts';
+import { atomicOf } from '../../features/payments/payload.ts';
 import type { Payment } from '../../generated/prisma/client.ts';
 import { createMemoryRateLimiter } from '../../limits/rate-limit.ts';
 import { type GatewayResponse, type PaidResponse, refusal } from '../upstream/gateway-response.ts';
@@ -102,6 +103,8 @@ export function createRepeat(options: {
 
   async function serve(payment: Payment, request: PaidRequest, transactionHash: string): Promise<PaidResponse> {
     if (payment.settlement === 'AFTER_RESPONSE') return stored(payment, request, transactionHash);
+    if (!isPaidFor(payment, request))
+      throw noCallRefusal(payment, transactionHash, noCallReasonOf(payment) ?? 'replaced');
     if (!request.memory.takeFirmly(STREAM_BYTES, payment.id)) throw busyRefusal({ 'tollgate-payment-id': payment.id });
     return streamPaid(payment, transactionHash, request);
   }
@@ -118,4 +121,12 @@ export function createRepeat(options: {
     const { statusCode, headers, body } = response;
     return { statusCode, headers: { ...headers, ...receipt }, body };
   }
+}
+
+/**
+ * Whether a payment also pays for a call to the endpoint that the request has now. Another endpoint can have been added
+ * since, and buyers could otherwise keep calls to paths that don't exist yet, under a cheap `/*`.
+ */
+function isPaidFor({ endpointId, amountAtomic }: Payment, { route }: PaidRequest): boolean {
+  return route.endpointId === endpointId || route.priceAtomic <= atomicOf(amountAtomic);
 }

@@ -384,6 +384,54 @@ describe('a failed call after the settlement', () => {
     expect((await callEnded(buyer)).servedAt).not.toBeNull();
   });
 
+  test('is repeated at another endpoint only if that doesn’t cost more than the buyer paid', async () => {
+    const add = (fields: object) =>
+      alice.rest<{ id: string }>('POST', `${shop.base}/endpoints`, { upstreamUrl: `${upstream.url}/dear`, ...fields });
+    const any = { path: '/later/*', priceUsd: '0.01', settlement: 'BEFORE_REQUEST' };
+    await add({ ...any, upstreamUrl: upstream.url });
+    const { buyer, headers } = await buyerOf();
+    upstream.handle(() => ({ statusCode: 404 }));
+    expect((await fetch(urlOf('/later/report'), { headers })).status).toBe(404);
+    await callEnded(buyer);
+
+    upstream.handle(() => ({ body: 'served' }));
+    const { id } = (await add({ path: '/later/report', priceUsd: '25', settlement: 'BEFORE_REQUEST' })).body;
+    const price = async () => {
+      const { accepts } = await (await fetch(urlOf('/later/report'))).json();
+      return accepts[0].maxAmountRequired;
+    };
+    await expect.poll(price).toBe('25000000');
+    const refused = await fetch(urlOf('/later/report'), { headers });
+    expect(decodeHeader(refused.headers.get('payment-response'))).toMatchObject({ success: true });
+    expect(await refused.json()).toMatchObject({
+      code: 'PAYMENT_RESPONSE_GONE',
+      detail: expect.stringMatching(/costs more/),
+    });
+    expect(upstream.requests).toHaveLength(1);
+    // The call isn't used up.
+    expect(await rowOf(buyer)).toMatchObject({ upstreamCallCount: 1, unservedReason: 'upstream_error' });
+
+    await alice.rest('PATCH', `${shop.base}/endpoints/${id}`, { priceUsd: '0.01' });
+    await expect.poll(price).toBe('10000');
+    const second = await fetch(urlOf('/later/report'), { headers });
+    expect([second.status, await second.text()]).toEqual([200, 'served']);
+  });
+
+  test('is repeated at the same endpoint, even if its price is higher now', async () => {
+    const endpoint = { path: '/raised', upstreamUrl: upstream.url, priceUsd: '0.01', settlement: 'BEFORE_REQUEST' };
+    const made = await alice.rest<{ id: string }>('POST', `${shop.base}/endpoints`, endpoint);
+    const { buyer, headers } = await buyerOf();
+    upstream.handle(() => ({ statusCode: 500 }));
+    await fetch(urlOf('/raised'), { headers });
+    await callEnded(buyer);
+    upstream.handle(() => ({ body: 'served' }));
+    await alice.rest('PATCH', `${shop.base}/endpoints/${made.body.id}`, { priceUsd: '25' });
+    await expect
+      .poll(async () => (await (await fetch(urlOf('/raised'))).json()).accepts[0].maxAmountRequired)
+      .toBe('25000000');
+    expect(await (await fetch(urlOf('/raised'), { headers })).text()).toBe('served');
+  });
+
   test('causes one more upstream call if twenty repeats arrive simultaneously through two processes', async () => {
     const { buyer, headers } = await buyerOf();
     upstream.handle(() => ({ statusCode: 500 }));
