@@ -2168,6 +2168,10 @@ export type StatementTypes = {
     values: [Whole];
     row: object;
   };
+  "previous-price-delete": {
+    values: [string];
+    row: object;
+  };
   "previous-price-delete-old": {
     values: [string, Whole];
     row: object;

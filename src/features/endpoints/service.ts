@@ -176,8 +176,8 @@ export function createEndpointService(options: {
           checkPlaceholders(after.path, after.upstreamUrl);
           checkProtocol(after);
           checkTimeout(after);
+          await keepPrice(tx, before, after);
           if (!after.priceAtomic.equals(before.priceAtomic)) {
-            await keepPrice(tx, before);
             await events.record(tx, {
               projectId: after.projectId,
               type: 'endpoint.pricing_changed',

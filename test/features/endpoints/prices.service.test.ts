@@ -85,6 +85,40 @@ describe('an earlier price', () => {
     expect((await pricesOf(id)).map((price) => price / 1e6).sort()).toEqual(replaced);
   });
 
+  test.each([
+    ['its path changes', { path: '/elsewhere' }],
+    ['it gets another method', { methods: ['GET', 'POST'] }],
+    ['it becomes an MCP server', { protocol: 'MCP' }],
+  ])('is no longer valid if %s, because buyers haven’t been offered it there', async (_what, moved) => {
+    const create = async () =>
+      (await add({ path: `/moves-${Object.keys(moved)}`, priceUsd: '0.01', methods: ['GET'] })).body;
+    const { id } = await create();
+    await change(id, { priceUsd: '0.02' });
+    expect(await pricesOf(id)).toEqual([10_000]);
+    expect((await change(id, { ...moved, priceUsd: '5' })).status).toBe(200);
+    expect(await pricesOf(id)).toEqual([]);
+    await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${id}`);
+
+    const other = await create();
+    await change(other.id, { priceUsd: '0.02' });
+    await change(other.id, moved);
+    expect(await pricesOf(other.id)).toEqual([]);
+    await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${other.id}`);
+  });
+
+  test('is still valid if the methods become fewer, or the path stays the same', async () => {
+    const { id } = (await add({ path: '/stays', priceUsd: '0.01', methods: ['GET', 'POST'] })).body;
+    await change(id, { priceUsd: '5', path: '/stays', methods: ['GET'], protocol: 'HTTP' });
+    expect(await pricesOf(id)).toEqual([10_000]);
+  });
+
+  test('isn’t valid if the endpoint was inactive, because buyers weren’t offered it', async () => {
+    const { id } = (await add({ path: '/draft', priceUsd: '0.01' })).body;
+    expect((await change(id, { isActive: false })).status).toBe(200);
+    await change(id, { priceUsd: '5', isActive: true });
+    expect(await pricesOf(id)).toEqual([]);
+  });
+
   test('is deleted with its endpoint', async () => {
     const { id } = await createEndpoint(alice, shop.base);
     await change(id, { priceUsd: '9' });
