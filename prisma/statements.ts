@@ -897,6 +897,7 @@ export type StatementTypes = {
     row: {
       "accountId": string;
       "endpointId": string;
+      "isActive": boolean;
       "path": string;
       "description": string | null;
       "upstreamUrl": string;

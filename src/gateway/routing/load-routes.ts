@@ -11,6 +11,8 @@ import { OFFER_COLUMN, type RouteOffer } from './route-offer.ts';
 
 /** A paid endpoint as the gateway serves it. */
 export type PaidRoute = {
+  /** If not, its path isn't served. Default: true. */
+  isActive?: boolean;
   projectId: string;
   /** The seller's account, which owns the project. */
   accountId: string;
@@ -56,6 +58,7 @@ export type LoadedRoutes = { routes: PaidRoute[]; version: string | undefined; b
 
 type Row = {
   version: string;
+  isActive: boolean;
   accountId: string;
   endpointId: string;
   path: string;
@@ -89,7 +92,7 @@ const WALLET_BYTES = 150;
 
 type OpenCredentials = ReturnType<typeof createCredentialOpener>;
 
-/** Reads a project's routes. */
+/** Reads a project's routes, with those that are inactive, because these keep their paths. */
 export async function loadRoutes(
   db: Queryable,
   projectId: string,
@@ -123,7 +126,7 @@ const VERSION = `(
                     SELECT string_agg(concat_ws(' ', o."priceAtomic", o.xmin), ' ' ORDER BY o."priceAtomic")
                       FROM "PreviousPrice" o
                      WHERE o."endpointId" = ${asReference('e.id')} AND o."validUntil" > now())), ' ' ORDER BY e.id)
-             FROM "Endpoint" e WHERE e."projectId" = $1 AND e."isActive")), 'UTF8')), 'hex')
+             FROM "Endpoint" e WHERE e."projectId" = $1)), 'UTF8')), 'hex')
     FROM "Project" p JOIN "User" u ON u.id = p."userId" LEFT JOIN "BuyerRules" b ON b."projectId" = $1
    WHERE p.id = $1)`;
 
@@ -139,9 +142,10 @@ function toRoute(
   credentials: PaidRoute['credentials'],
 ): PaidRoute {
   const { endpointId, path, description, upstreamUrl, forwardedHeaders, methods, previousPrices } = row;
-  const { accountId, protocol, settlement, timeoutSeconds, isBlocked } = row;
+  const { isActive, accountId, protocol, settlement, timeoutSeconds, isBlocked } = row;
   const { upstreamSecretVersion, previousUpstreamSecretExpiresAt } = row;
   return {
+    isActive,
     projectId,
     accountId,
     endpointId,
@@ -170,7 +174,7 @@ function toRoute(
 
 const LOAD_ROUTES = preparedStatement(
   'gateway-routes',
-  `SELECT p."userId" AS "accountId", e.id AS "endpointId", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
+  `SELECT p."userId" AS "accountId", e.id AS "endpointId", e."isActive", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
          e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
          e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
          p."upstreamSecretVersion", p."previousUpstreamSecretExpiresAt",
@@ -185,7 +189,7 @@ const LOAD_ROUTES = preparedStatement(
     FROM "Endpoint" e
     JOIN "Project" p ON p.id = e."projectId"
     JOIN "User" u ON u.id = p."userId"
-   WHERE e."projectId" = $1 AND e."isActive"
+   WHERE e."projectId" = $1
    ORDER BY e.id`,
 );
 

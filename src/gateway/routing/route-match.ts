@@ -6,6 +6,8 @@ import { isPlain, loosen, readingsOf, type Spelled } from './spelling.ts';
 
 /** Anything with an endpoint's path, protocol, methods, and prices. An empty list of methods means every method. */
 export type Routed = {
+  /** Default: true. */
+  isActive?: boolean;
   pattern: readonly string[];
   methods: readonly string[];
   /** Default: `HTTP`. */
@@ -53,6 +55,9 @@ type Node<R> = {
  * which matches `/*`, like one for `/premium`. For this reason, no route is found for a path that a server could read
  * as the path of a more expensive route, unless the paths of the two routes themselves differ only in their spelling.
  *
+ * An inactive route keeps its path: no less specific route serves it. Otherwise, if a seller turned off `/premium`, buyers
+ * could get it for the price of `/*`.
+ *
  * @returns a function that finds the route for a request's canonical segments and method. It returns undefined if no
  *   path matches.
  */
@@ -90,9 +95,13 @@ export function createMatcher<R extends Routed>(
     const served = find(root, path, 0);
     if (!served) return undefined;
     const route = served.get(method);
-    if (!route) return { allow: METHODS.filter((name) => served.has(name)) };
+    if (!isOpen(route)) {
+      const allow = METHODS.filter((name) => isOpen(served.get(name)));
+      return allow.length > 0 ? { allow } : undefined;
+    }
     const moreExpensive = findMoreExpensive(route, segments, method);
-    return moreExpensive ? { moreExpensive } : { route };
+    if (!moreExpensive) return { route };
+    return isOpen(moreExpensive) ? { moreExpensive } : undefined;
   }
 
   return (segments, method) => {
@@ -115,6 +124,10 @@ export function requireRoute<R extends Routed>(found: Found<R> | undefined): R {
   }
   // The gateway handles OPTIONS for every path.
   throw new AppError('METHOD_NOT_ALLOWED', { headers: { allow: [...found.allow!, 'OPTIONS'].join(', ') } });
+}
+
+function isOpen<R extends Routed>(route: R | undefined): route is R {
+  return route !== undefined && route.isActive !== false;
 }
 
 function insert<R extends Routed>(root: Node<R>, route: R): void {

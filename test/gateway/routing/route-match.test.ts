@@ -112,3 +112,37 @@ test('everything but tool calls is free at an MCP endpoint, so it serves no othe
   expect(find(['mcp'], 'GET')?.route).toBe(tools);
   expect(createMatcher([{ ...tools, protocol: 'HTTP' as const }, premium])(['PREMIUM'], 'GET')?.route?.path).toBe('/*');
 });
+
+describe('an inactive route', () => {
+  const off = (path: string, price: bigint, methods: readonly string[] = []) => ({
+    ...routed(path, methods),
+    priceAtomic: price,
+    isActive: false,
+  });
+  const cheap = routed('/*');
+  const find = (routes: ReturnType<typeof routed>[], request: string, method = 'GET') =>
+    createMatcher(routes)(segmentsOf(request), method);
+
+  test.each(['/premium', '/premium/', '/PREMIUM', '/premium;x', '/%70remium'])(
+    "doesn't make a cheaper, less specific one serve %s",
+    (request) => {
+      expect(find([cheap, off('/premium', 100n)], request)).toBeUndefined();
+      expect(find([cheap, off('/premium', 100n)], '/else')?.route).toBe(cheap);
+    },
+  );
+
+  test("doesn't make a less specific one serve its path, whatever the prices, or what is under its star", () => {
+    expect(find([cheap, off('/a', 0n)], '/a')).toBeUndefined();
+    expect(find([cheap, off('/a/*', 100n)], '/a/b')).toBeUndefined();
+    expect(find([cheap, routed('/a'), off('/a/*', 100n)], '/a/')).toBeUndefined();
+    expect(find([cheap, off('/users/:id', 100n)], '/users/7')).toBeUndefined();
+  });
+
+  test('leaves the path to active ones with other methods', () => {
+    const post = routed('/a', ['POST']);
+    const routes = [cheap, off('/a', 100n, ['GET', 'PUT']), post];
+    expect(find(routes, '/a')).toEqual({ allow: ['POST'] });
+    expect(find(routes, '/a', 'DELETE')).toEqual({ allow: ['POST'] });
+    expect(find(routes, '/a', 'POST')?.route).toBe(post);
+  });
+});

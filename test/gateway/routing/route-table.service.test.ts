@@ -120,6 +120,34 @@ test('a changed route takes effect in other processes through the bus', async ()
   await expect.poll(() => status('/b'), OFTEN).toBe(404);
 });
 
+test('an endpoint that is turned off isn’t served by a cheaper, less specific one, in any process', async () => {
+  const priceUsd = '25';
+  const shop = await createShop(app, alice, {
+    '/*': { upstreamUrl: upstream.url, priceUsd: '0.01' },
+    '/premium': { upstreamUrl: `${upstream.url}/premium`, priceUsd },
+  });
+  const endpoint = `${shop.base}/endpoints/${shop.ids['/premium']}`;
+  const gateways = [app, other].map(({ url }) => `${url}/gateway/${shop.projectId}`);
+  const offers = (path: string) =>
+    Promise.all(
+      gateways.map(async (url) => {
+        const { status, terms } = await ask(url + path);
+        return terms?.accepts[0]?.amount ?? status;
+      }),
+    );
+  expect(await offers('/premium')).toEqual(['25000000', '25000000']);
+  await alice.rest('PATCH', endpoint, { isActive: false });
+  await expect.poll(() => offers('/premium'), OFTEN).toEqual([404, 404]);
+  expect(await offers('/PREMIUM')).toEqual([404, 404]);
+  expect(await offers('/else')).toEqual(['10000', '10000']);
+
+  await alice.rest('PATCH', endpoint, { path: '/other' });
+  await expect.poll(() => offers('/other'), OFTEN).toEqual([404, 404]);
+  expect(await offers('/premium')).toEqual(['10000', '10000']);
+  await alice.rest('PATCH', endpoint, { isActive: true });
+  await expect.poll(() => offers('/other'), OFTEN).toEqual(['25000000', '25000000']);
+});
+
 test('a flood of requests for unknown paths causes few queries, and none reads routes that haven’t changed', async () => {
   const { projectId } = await createShop(app, alice, { '/a': { upstreamUrl: upstream.url } });
   const { table, queries, close } = await openCounted({ now: () => 0 });
