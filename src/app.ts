@@ -143,8 +143,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       allow: config.egressAllow,
       proxy: config.egressProxy,
       log,
-      // Must exceed the worker's limit on concurrent requests to an origin. Otherwise, requests would wait for a
-      // connection, and that wait would count against the destination.
+      // Must exceed the worker's limit on concurrent webhook requests to an origin. Otherwise, requests would wait for a
+      // connection, and that wait would count against the destination. Requests to servers whose responses can take as
+      // long as a seller wants have their own connections.
       connectionsPerOrigin: 1024,
       ...(overrides.hostOverrides && { hostOverrides: overrides.hostOverrides }),
     });

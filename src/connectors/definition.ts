@@ -271,7 +271,10 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   repeatsResponses?: true;
   /** How many calls a delivery can take at most. Defaults to 5. */
   maxCalls?: number;
-  /** Set this if sellers control the responses, which then can’t say that this IP address is blocked. */
+  /**
+   * Set this if sellers control the responses, which then can’t say that this IP address is blocked. They also control
+   * how long responses take, so each account gets its own connections.
+   */
   sellersRespond?: true;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;

@@ -122,8 +122,8 @@ function openDoor(
   const identities = createLru<Dispatcher>(MAX_IDENTITIES);
 
   /** Requests with the same identity share connections. Forgotten identities' connections close when they are idle. */
-  function dispatcherOf(tls: TlsIdentity | undefined): Dispatcher {
-    if (!tls) return dispatcher;
+  function dispatcherOf({ tls, owner }: EgressRequest): Dispatcher {
+    if (!tls) return owner === undefined ? dispatcher : dispatcherFor(owner);
     const found = identities.get(tls.id) ?? withTls(tls);
     identities.set(tls.id, found);
     return found;
@@ -149,7 +149,7 @@ function openDoor(
     const startedAt = performance.now();
     const elapsed = () => Math.round(performance.now() - startedAt);
     try {
-      const response = await exchange(dispatcherOf(request.tls), permittedUrl(request.url), request);
+      const response = await exchange(dispatcherOf(request), permittedUrl(request.url), request);
       return { ...response, durationMilliseconds: elapsed() };
     } catch (error) {
       throw toEgressError(error, elapsed());

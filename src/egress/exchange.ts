@@ -23,6 +23,11 @@ export type EgressRequest = {
   signal?: AbortSignal;
   /** For servers that require a client certificate, or whose certificate comes from a private authority. */
   tls?: TlsIdentity;
+  /**
+   * Whose connections to use, if others call the same origin and it's up to each of them how long a response takes.
+   * Otherwise, requests that take long could use up the connections of everyone else. Ignored with `tls`.
+   */
+  owner?: string;
 };
 
 export type ReceivedResponse = {

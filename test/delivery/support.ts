@@ -98,9 +98,12 @@ export async function openStage() {
       return { id, secret };
     },
 
-    async addConnector(type: string, config: Row, values: Row = {}): Promise<string> {
+    async addConnector(
+      type: string,
+      config: Row,
+      { projectId = ownProjectId, ...values }: Row & { projectId?: string } = {},
+    ): Promise<string> {
       const id = newId('Connector');
-      const projectId = ownProjectId;
       const cell = { table: 'Connector', column: 'secretConfig', rowId: id, projectId };
       const secretConfig = secretBox.seal(JSON.stringify(config), cell);
       await insert(pool, 'Connector', { id, projectId, type, config: {}, eventTypes: ['*'], secretConfig, ...values });

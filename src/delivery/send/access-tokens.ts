@@ -121,6 +121,7 @@ export function createWithAccessToken(
       headers: { 'user-agent': userAgent, ...headers },
       ...(body !== undefined && { body }),
       timeoutMilliseconds: TOKEN_TIMEOUT_SECONDS * 1000,
+      owner: projectId,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
     return source.classify(toResponse(response));

@@ -115,7 +115,8 @@ async function sendGroup(
   async function call(request: ConnectorRequest): Promise<EgressResponse> {
     const { method, url, headers, body, maxResponseBytes = MAX_RESPONSE_BYTES } = request;
     const limits = { timeoutMilliseconds, maxResponseBytes, signal };
-    return egress.send({ method, url, headers, ...(body !== undefined && { body }), ...limits });
+    const owner = definition.sellersRespond && { owner: first.account };
+    return egress.send({ method, url, headers, ...(body !== undefined && { body }), ...owner, ...limits });
   }
 
   async function tryOnce(number: number, previous: Try | undefined): Promise<Try> {

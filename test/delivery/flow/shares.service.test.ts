@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { topics } from '../../../src/bus/bus.ts';
+import { type ConnectorDefinition, defineConnector } from '../../../src/connectors/definition.ts';
+import { textField } from '../../../src/connectors/fields.ts';
 import { type ReceiverHandler, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
 
@@ -275,5 +278,62 @@ describe("an origin's share", () => {
     stage.bus.publish(topics.deliveriesDue);
     await succeeded(100);
     expect(slow.requests).toHaveLength(6);
+  });
+});
+
+describe('connections to an origin', () => {
+  /** How many connections the egress opens. */
+  const ALL = 128;
+
+  /** A receiver that holds its responses to requests for this path. */
+  const receiveAndHold = (path: string) =>
+    receive((request) => (request.path === path ? undefined : { body: '{"access_token":"t","token_type":"Bearer"}' }));
+
+  test('are not used up by one account’s connectors if sellers control how long responses take', async () => {
+    const receiver = await receiveAndHold('/slow');
+    const type = defineConnector<{ url: string }>({
+      type: 'make',
+      title: 'Slow',
+      category: 'Automation',
+      description: 'For tests.',
+      documentationUrl: 'https://example.com',
+      config: z.strictObject({ url: textField({ title: 'URL', description: 'Where it goes.' }) }),
+      supportsEvent: () => true,
+      sellersRespond: true,
+      build: (_events, { url }) => ({ method: 'POST', url, headers: {} }),
+      classify: () => ({ kind: 'delivered' }),
+    }) as unknown as ConnectorDefinition;
+    const projectId = await stage.addProject();
+    for (let index = 0; index < 2; index++) {
+      const id = await stage.addConnector('make', { url: `${receiver.url}/slow` }, { projectId });
+      await stage.addDeliveries(id, ALL / 2 + 1, { projectId });
+    }
+    start(STUCK, { connectors: [type] });
+    await receiver.waitFor(ALL);
+    await stage.addDelivery(await stage.addConnector('make', { url: receiver.url }));
+    stage.bus.publish(topics.deliveriesDue);
+    await succeeded(1);
+    expect(await stage.countBy('RUNNING')).toBe(ALL + 2);
+  });
+
+  test('are not used up by the token requests of one account’s webhooks', async () => {
+    const receiver = await receiveAndHold('/token');
+    const other = await receive();
+    const projectId = await stage.addProject();
+    const authentication = { type: 'OAUTH2_CLIENT_CREDENTIALS', clientId: 'client', clientSecret: 'secret' };
+    for (let index = 0; index < ALL + 2; index++) {
+      const { id } = await stage.addWebhook(other.url, { projectId });
+      const credentials = { headers: [], authentication: { ...authentication, tokenUrl: `${receiver.url}/token` } };
+      const cell = { table: 'Webhook', column: 'secretCredentials', rowId: id, projectId };
+      const values = [id, stage.secretBox.seal(JSON.stringify(credentials), cell)];
+      await stage.pool.query('UPDATE "Webhook" SET "secretCredentials" = $2 WHERE "id" = $1', values);
+      await stage.addDelivery(id, { projectId });
+    }
+    start(STUCK);
+    await receiver.waitFor(ALL);
+    await stage.addDelivery((await stage.addWebhook(receiver.url)).id);
+    stage.bus.publish(topics.deliveriesDue);
+    await succeeded(1);
+    expect(await stage.countBy('RUNNING')).toBe(ALL + 2);
   });
 });
