@@ -98,7 +98,8 @@ export function createClaimLoop(options: ClaimLoopOptions) {
     const result = await mark.claim(run, options);
     parking.add(result.leftOut);
     isRetryLimited = capacity.retryLimit < capacity.limit;
-    isFull = result.hasMore;
+    // While not everything is parked, the claim looked only at recent deliveries.
+    isFull = result.hasMore || !options.mayMove;
     isBlocked = result.leftOut.length > 0;
     return result;
   }

@@ -3,8 +3,8 @@ import { type DueResult, FROM_THE_BEGINNING } from './claim.ts';
 /** Almost every transaction that stores an event commits at most this long after the due time that it stores. */
 const MARGIN_MILLISECONDS = 500;
 /**
- * While the queue is full of deliveries that must be parked, claims look only at deliveries that became due within this
- * time.
+ * While the queue is full of deliveries that must be parked, claims look only at deliveries that became due since this
+ * long before the last claim.
  */
 const RECENT_MILLISECONDS = 1_000;
 const COMPLETE_EVERY_MILLISECONDS = 2_000;
@@ -24,8 +24,8 @@ const MIN_PAUSES_AFTER_HINT = 10;
 export function createLowWaterMark(now: () => number = () => performance.now()) {
   let marks: readonly number[] = FROM_THE_BEGINNING;
   let lastStart = marks;
-  /** The database's last known time, and when it was read. */
-  let latest = { databaseMilliseconds: Number.NEGATIVE_INFINITY, at: 0 };
+  /** When the last claim was, by the database's clock. */
+  let claimedAt = Number.NEGATIVE_INFINITY;
   let scannedAt = Number.NEGATIVE_INFINITY;
   let scanMilliseconds = 0;
 
@@ -43,8 +43,7 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
   const isScanDue = () => sinceScan() > Math.max(COMPLETE_EVERY_MILLISECONDS, scanMilliseconds * MIN_PAUSES);
 
   function recent(): readonly number[] {
-    const time = latest.databaseMilliseconds + now() - latest.at - RECENT_MILLISECONDS;
-    return marks.map((mark) => Math.max(mark, time));
+    return marks.map((mark) => Math.max(mark, claimedAt - RECENT_MILLISECONDS));
   }
 
   async function find(
@@ -74,7 +73,7 @@ export function createLowWaterMark(now: () => number = () => performance.now()) 
       { isHinted, mayMove, limits }: { isHinted: boolean; mayMove: boolean; limits: readonly number[] },
     ): Promise<DueResult> {
       const result = await find(run, { isHinted, mayMove });
-      latest = { databaseMilliseconds: result.databaseMilliseconds, at: now() };
+      claimedAt = result.databaseMilliseconds;
       if (mayMove) {
         const highest = result.databaseMilliseconds - MARGIN_MILLISECONDS;
         marks = result.lowestDue.map((lowest, retryClass) =>

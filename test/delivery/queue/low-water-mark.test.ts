@@ -98,14 +98,14 @@ test('parking starts where the last claim started, or at its mark if it looked o
   expect(mark.start()).toBe(FROM_THE_BEGINNING);
 });
 
-test('while deliveries in the way are being parked, claims look only at the last second', async () => {
+test('while deliveries in the way are being parked, claims look only at what is new since a second before the last', async () => {
   const { claim, starts, wait } = start(0);
   await claim([900_000, 900_000]);
-  wait(200);
+  wait(1_900);
   await claim([null, null], { mayMove: false });
   await claim([null, null]);
   expect(starts.slice(1)).toEqual([
-    [NOW - 800, NOW - 800],
+    [NOW - 1_000, NOW - 1_000],
     [900_000, 900_000],
   ]);
 });
