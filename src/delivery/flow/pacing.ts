@@ -1,13 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Queryable } from '../../database/client.ts';
+import { QUEUE_POOL_SIZE, type Queryable } from '../../database/client.ts';
 import { preparedStatement, runStatement } from '../../database/statement.ts';
+import { createFairQueue } from '../../limits/fair-queue.ts';
 import { createLru } from '../../lru.ts';
 import type { Job } from '../send/jobs.ts';
 import { burstSeconds, intervalOf, type Pace, paceOfJob } from '../send/pace.ts';
 
 /** How far ahead a process reserves slots. */
 const HORIZON_SECONDS = 0.25;
+/** How many destinations' slots are reserved at the same time. Claims and results need the other connections. */
+const MOST_AT_ONCE = QUEUE_POOL_SIZE / 2;
 const MAX_REMEMBERED = 5_000;
 /** A destination without deliveries for this long is forgotten, because it may have been deleted. */
 const FORGET_MILLISECONDS = 10 * 60_000;
@@ -85,6 +88,7 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
   const limits = createLru<Limit>(MAX_REMEMBERED);
   /** The destinations that this process keeps to itself: by how long their slots are too late, and how they are stored. */
   const exclusive = new Map<string, { seconds: number; storedAs: string }>();
+  const turns = createFairQueue({ perAccount: MOST_AT_ONCE, perProcess: MOST_AT_ONCE });
 
   return {
     /** How many requests each destination with a limit may get now, and how many deliveries each of them carries. */
@@ -106,15 +110,16 @@ export function createPacing({ db, log }: { db: Queryable; log: Logger }) {
     forget: (id: string): boolean => limits.delete(id),
 
     /**
-     * Reserves slots for up to `count` requests, or for one if requests must not overlap.
+     * Reserves slots for up to `count` requests, or for one if requests must not overlap. Accounts take turns.
      *
+     * @param account the destination's account.
      * @returns the number of seconds until each slot, which is always small. Requests that didn't get a slot go back to
      * the queue.
      */
-    async reserve(id: string, pace: Pace, count: number): Promise<number[]> {
+    async reserve(id: string, pace: Pace, count: number, account = ''): Promise<number[]> {
       limits.set(id, { lastSlotAt: performance.now() - intervalOf(pace) * 1000, ...limits.get(id), pace });
       try {
-        return await ask(id, pace, count);
+        return await turns.run(account, () => ask(id, pace, count));
       } catch (error) {
         log.warn({ err: error, destination: id }, "couldn't reserve slots within the rate limit; retrying");
         const untilNext = 2 * HORIZON_SECONDS + burstSeconds(pace);
@@ -252,7 +257,7 @@ export function createJobSlots({ pacing, onReopened }: JobSlotsOptions) {
     reserve(jobs: readonly Job[]): Map<Job, Promise<boolean>> {
       const groups = [...Map.groupBy(jobs, destinationOf)];
       const entries = groups.flatMap(([destination, group]) => {
-        const reserved = pacing.reserve(destination, paceOfJob(group[0]!)!, group.length);
+        const reserved = pacing.reserve(destination, paceOfJob(group[0]!)!, group.length, accountOf(group[0]!));
         return group.map((job, index) => [job, reserved.then((delays) => enter(job, delays[index]))] as const);
       });
       return new Map(entries);
@@ -264,7 +269,7 @@ export function createJobSlots({ pacing, onReopened }: JobSlotsOptions) {
       if (!pace) return true;
       await end(job, false);
       while (!isClosed) {
-        const [delaySeconds] = await pacing.reserve(destination, pace, 1);
+        const [delaySeconds] = await pacing.reserve(destination, pace, 1, accountOf(job));
         if (await enter(job, delaySeconds)) return true;
         await sleep(Math.min(pacing.reopensInSeconds([destination]), MAX_SLEEP_SECONDS) * 1000);
       }
@@ -282,3 +287,4 @@ export function createJobSlots({ pacing, onReopened }: JobSlotsOptions) {
 }
 
 const destinationOf = ({ deliveries }: Job) => deliveries[0]!.destination;
+const accountOf = ({ deliveries }: Job) => deliveries[0]!.account;

@@ -1,6 +1,9 @@
+import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { QUEUE_POOL_SIZE } from '../../../src/database/client.ts';
 import { createPacing } from '../../../src/delivery/flow/pacing.ts';
 import type { Pace } from '../../../src/delivery/send/pace.ts';
+import { waitingStatements } from '../../support/waiting-statements.ts';
 import { openStage, type Stage } from '../support.ts';
 
 let stage: Stage;
@@ -44,6 +47,23 @@ describe('slots', () => {
     // The second reservation starts where the first ends, minus the time between the two calls.
     expect(second[0]! + seconds).toBeGreaterThan(0.25 - 0.001);
     expect(second[0]).toBeLessThanOrEqual(0.25 + 0.001);
+  });
+
+  test('are reserved for few destinations at the same time, so that claims and results don’t have to wait', async () => {
+    const pool = new pg.Pool({ connectionString: stage.url, max: QUEUE_POOL_SIZE });
+    const pacing = createPacing({ db: pool, log: stage.log });
+    const lock = await stage.pool.connect();
+    await lock.query('BEGIN; LOCK TABLE "RateLimit" IN EXCLUSIVE MODE');
+    const reserved = Array.from({ length: 20 }, (_, index) => pacing.reserve(`wh_${index}`, at(1), 1, 'usr_1'));
+    try {
+      await expect.poll(() => waitingStatements(stage.pool)).toBe(QUEUE_POOL_SIZE / 2);
+      await pool.query('SELECT');
+    } finally {
+      await lock.query('COMMIT');
+      lock.release();
+    }
+    for (const slots of await Promise.all(reserved)) expect(slots).toHaveLength(1);
+    await pool.end();
   });
 
   test('are granted only a short time ahead, and the process knows when it can ask for more', async () => {
