@@ -271,10 +271,7 @@ export type ConnectorDefinition<Config = Record<string, unknown>> = {
   repeatsResponses?: true;
   /** How many calls a delivery can take at most. Defaults to 5. */
   maxCalls?: number;
-  /**
-   * Set this if sellers control the responses, which then can’t say that this IP address is blocked. They also control
-   * how long responses take, so each account gets its own connections.
-   */
+  /** Set this if sellers control responses, which then can’t say that this IP address is blocked, and how long they take. */
   sellersRespond?: true;
   /** Time limit for one call. Defaults to 15. */
   timeoutSeconds?: number;

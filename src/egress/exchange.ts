@@ -25,7 +25,7 @@ export type EgressRequest = {
   tls?: TlsIdentity;
   /**
    * Whose connections to use, if others call the same origin and it's up to each of them how long a response takes.
-   * Otherwise, requests that take long could use up the connections of everyone else. Ignored with `tls`.
+   * Otherwise, slow requests could use up the connections of everyone else. Ignored with `tls`.
    */
   owner?: string;
 };

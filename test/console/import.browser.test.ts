@@ -85,7 +85,7 @@ describe.skipIf(!executablePath)('importing endpoints in the console', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  test('imports nothing with another upstream URL than the one that was shown, if the document at the URL has changed', async () => {
+  test('imports nothing with a different upstream URL than the one that was shown, if the document at the URL has changed', async () => {
     const alice = await app.user('alice');
     const { id, base } = await createProject(alice);
     await createEndpoint(alice, base, { path: '/old', upstreamUrl: 'https://api.example.com/old', description: 'Old' });
