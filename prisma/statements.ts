@@ -555,8 +555,12 @@ export type StatementTypes = {
     row: object;
   };
   "destination-disable-connector": {
-    values: [string, string, string];
-    row: object;
+    values: [List<string>, List<string>, List<string>];
+    row: {
+      "id": string;
+      "projectId": string;
+      "reason": string;
+    };
   };
   "destination-disable-failing-connector": {
     values: [string, number, Whole, string, List<string>, number];
@@ -571,8 +575,12 @@ export type StatementTypes = {
     };
   };
   "destination-disable-webhook": {
-    values: [string, string, string];
-    row: object;
+    values: [List<string>, List<string>, List<string>];
+    row: {
+      "id": string;
+      "projectId": string;
+      "reason": string;
+    };
   };
   "destination-find-failing-connector": {
     values: [string, number];

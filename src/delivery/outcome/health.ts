@@ -48,9 +48,11 @@ const OPEN_CIRCUITS = forEachKind(
 
 const DISABLE = forEachKind(
   'destination-disable',
-  (kind) => `UPDATE ${KINDS[kind].table}
-    SET "isActive" = false, "disabledReason" = $2, "disabledAt" = now(), "updatedAt" = now()
-    WHERE "id" = $1 AND "isActive" AND ${KINDS[kind].address} = $3`,
+  (kind) => `UPDATE ${KINDS[kind].table} s
+    SET "isActive" = false, "disabledReason" = gone.reason, "disabledAt" = now(), "updatedAt" = now()
+    FROM unnest($1::text[], $2::text[], $3::text[]) AS gone(id, reason, address)
+    WHERE s."id" = gone.id AND s."isActive" AND s.${KINDS[kind].address} = gone.address
+    RETURNING s."id", s."projectId", gone.reason`,
 );
 
 const pausing = (kind: DestinationKind, probed = '') => `
@@ -61,6 +63,8 @@ const PAUSE_CONNECTOR = statement(
   'connector-pause',
   pausing('connector', `, "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}`),
 );
+
+type Disabled = { id: string; projectId: string; reason: string };
 
 export type HealthOptions = {
   db: Queryable;
@@ -117,10 +121,9 @@ export function createHealth({
     for (const group of failing) await disableFailing(kind, idOf(group), group);
     await openCircuits(kind, failing.map(idOf));
 
-    for (const { delivery, health } of groups.flat()) {
-      if (health?.kind === 'disable') await disable(kind, delivery, health.reason);
+    await disable(kind, groups.flat());
+    for (const { delivery, health } of groups.flat())
       if (health?.kind === 'pause') await pause(kind, delivery, health.reason);
-    }
   }
 
   async function clearFailing(kind: DestinationKind, ids: string[]): Promise<void> {
@@ -152,11 +155,16 @@ export function createHealth({
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
-  async function disable(kind: DestinationKind, delivery: DeliveryOutcome['delivery'], reason: string): Promise<void> {
+  /** One statement disables all of them, because an account can have thousands, and results wait for this. */
+  async function disable(kind: DestinationKind, outcomes: readonly DeliveryOutcome[]): Promise<void> {
+    const gone = outcomes.flatMap(({ delivery, health }) => (health?.kind === 'disable' ? [{ delivery, health }] : []));
+    if (gone.length === 0) return;
+    const ids = gone.map(({ delivery }) => delivery.destination);
+    const reasons = gone.map(({ health }) => health.reason);
     // If the destination's address has changed, nothing is disabled, because the response came from the old one.
-    const address = delivery.webhook?.url ?? delivery.connector?.secretConfig;
-    const { rowCount } = await runStatement(db, DISABLE[kind](delivery.destination, reason, address));
-    if (rowCount === 1) onDisabled(kind, delivery.destination, delivery.projectId, reason);
+    const addresses = gone.map(({ delivery }) => delivery.webhook?.url ?? delivery.connector?.secretConfig ?? null);
+    const { rows } = await runStatement<Disabled>(db, DISABLE[kind](ids, reasons, addresses));
+    for (const { id, projectId, reason } of rows) onDisabled(kind, id, projectId, reason);
   }
 
   function onDisabled(kind: DestinationKind, id: string, projectId: string, reason: string): void {
