@@ -129,8 +129,12 @@ export type StatementTypes = {
     row: object;
   };
   "connector-pause": {
-    values: [string, string, string, List<number>];
-    row: object;
+    values: [List<string>, List<string>, List<string>, List<number>];
+    row: {
+      "id": string;
+      "projectId": string;
+      "reason": string;
+    };
   };
   "connector-probe-claim-due": {
     values: [Whole, List<number>];
@@ -3014,8 +3018,12 @@ export type StatementTypes = {
     row: object;
   };
   "webhook-pause": {
-    values: [string, string, string];
-    row: object;
+    values: [List<string>, List<string>, List<string>];
+    row: {
+      "id": string;
+      "projectId": string;
+      "reason": string;
+    };
   };
   "webhooks-count": {
     values: [List<string>, Whole];

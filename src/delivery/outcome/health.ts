@@ -56,15 +56,17 @@ const DISABLE = forEachKind(
 );
 
 const pausing = (kind: DestinationKind, probed = '') => `
-  UPDATE ${KINDS[kind].table} SET "pausedReason" = $2, "pausedAt" = now(), "updatedAt" = now()${probed}
-  WHERE "id" = $1 AND "pausedAt" IS NULL AND ${KINDS[kind].credentials} = $3`;
+  UPDATE ${KINDS[kind].table} s SET "pausedReason" = refused.reason, "pausedAt" = now(), "updatedAt" = now()${probed}
+  FROM unnest($1::text[], $2::text[], $3::text[]) AS refused(id, reason, credentials)
+  WHERE s."id" = refused.id AND s."pausedAt" IS NULL AND s.${KINDS[kind].credentials} = refused.credentials
+  RETURNING s."id", s."projectId", refused.reason`;
 const PAUSE_WEBHOOK = statement('webhook-pause', pausing('webhook'));
 const PAUSE_CONNECTOR = statement(
   'connector-pause',
-  pausing('connector', `, "nextProbeAt" = ${nextProbeAt('$4', '"probeCount"')}`),
+  pausing('connector', `, "nextProbeAt" = ${nextProbeAt('$4', 's."probeCount"')}`),
 );
 
-type Disabled = { id: string; projectId: string; reason: string };
+type Changed = { id: string; projectId: string; reason: string };
 
 export type HealthOptions = {
   db: Queryable;
@@ -122,8 +124,7 @@ export function createHealth({
     await openCircuits(kind, failing.map(idOf));
 
     await disable(kind, groups.flat());
-    for (const { delivery, health } of groups.flat())
-      if (health?.kind === 'pause') await pause(kind, delivery, health.reason);
+    await pause(kind, groups.flat());
   }
 
   async function clearFailing(kind: DestinationKind, ids: string[]): Promise<void> {
@@ -155,7 +156,7 @@ export function createHealth({
     if (projectId !== undefined) onDisabled(kind, id, projectId, 'failing');
   }
 
-  /** One statement disables all of them, because an account can have thousands, and results wait for this. */
+  /** Disables all of them with one statement, as `pause` does, because an account can have thousands, and results wait for this. */
   async function disable(kind: DestinationKind, outcomes: readonly DeliveryOutcome[]): Promise<void> {
     const gone = outcomes.flatMap(({ delivery, health }) => (health?.kind === 'disable' ? [{ delivery, health }] : []));
     if (gone.length === 0) return;
@@ -163,7 +164,7 @@ export function createHealth({
     const reasons = gone.map(({ health }) => health.reason);
     // If the destination's address has changed, nothing is disabled, because the response came from the old one.
     const addresses = gone.map(({ delivery }) => delivery.webhook?.url ?? delivery.connector?.secretConfig ?? null);
-    const { rows } = await runStatement<Disabled>(db, DISABLE[kind](ids, reasons, addresses));
+    const { rows } = await runStatement<Changed>(db, DISABLE[kind](ids, reasons, addresses));
     for (const { id, projectId, reason } of rows) onDisabled(kind, id, projectId, reason);
   }
 
@@ -188,17 +189,24 @@ export function createHealth({
     });
   }
 
-  async function pause(
-    kind: DestinationKind,
-    { destination, projectId, webhook, connector }: DeliveryOutcome['delivery'],
-    reason: string,
-  ): Promise<void> {
-    const probes = connector && canProbe(connector.type) ? PROBE_SCHEDULE_SECONDS : [];
-    const paused = connector
-      ? PAUSE_CONNECTOR(destination, reason, connector.secretConfig, probes)
-      : PAUSE_WEBHOOK(destination, reason, webhook?.secretCredentials);
-    const { rowCount } = await runStatement(db, paused);
-    if (rowCount === 1) onPaused(kind, { id: destination, projectId, reason });
+  async function pause(kind: DestinationKind, outcomes: readonly DeliveryOutcome[]): Promise<void> {
+    const refused = outcomes.flatMap(({ delivery, health }) =>
+      health?.kind === 'pause' ? [{ delivery, health }] : [],
+    );
+    const mayProbe = ({ delivery }: (typeof refused)[number]) => canProbe(delivery.connector?.type ?? '');
+    for (const [isProbed, group] of Map.groupBy(refused, mayProbe)) {
+      const ids = group.map(({ delivery }) => delivery.destination);
+      const reasons = group.map(({ health }) => health.reason);
+      const credentials = group.map(({ delivery: { webhook, connector } }) => {
+        return connector?.secretConfig ?? webhook?.secretCredentials ?? null;
+      });
+      const paused =
+        kind === 'connector'
+          ? PAUSE_CONNECTOR(ids, reasons, credentials, isProbed ? PROBE_SCHEDULE_SECONDS : [])
+          : PAUSE_WEBHOOK(ids, reasons, credentials);
+      const { rows } = await runStatement<Changed>(db, paused);
+      for (const row of rows) onPaused(kind, row);
+    }
   }
 
   /** Holds deliveries that are waiting for a paused destination, but only one batch, because pauses can be repeated. */

@@ -178,30 +178,33 @@ test("pauses by the service hold one account's waiting deliveries in one step at
   expect(reasons).toEqual([...Array(10).fill('paused'), null, 'paused']);
 });
 
-test('one statement disables all webhooks of a batch of results, because everyone’s next results wait for it', async () => {
-  const texts: string[] = [];
-  const query = ((...args: Parameters<typeof stage.pool.query>) => {
-    texts.push((args[0] as unknown as { text: string }).text);
-    return stage.pool.query(...args);
-  }) as typeof stage.pool.query;
-  const health = createHealth({ db: { query }, log: stage.log });
-  const urls = Array.from({ length: 20 }, (_, index) => `${receiver.url}/${index}`);
-  const webhooks = await Promise.all(urls.map((url) => stage.addWebhook(url)));
-  const outcomes = webhooks.map(({ id }, index) => {
-    // The first one has been changed since.
-    const url = index === 0 ? 'https://old.example' : urls[index];
-    const delivery = {
-      id: `del_${index}`,
-      destination: id,
-      projectId: stage.projectId,
-      webhook: { url },
-      connector: null,
-    };
-    return { delivery, health: { kind: 'disable', reason: 'gone' }, attempts: [], remember: undefined };
-  });
-  await health.apply(outcomes as unknown as Parameters<typeof health.apply>[0]);
-  const rows = await Promise.all(webhooks.map(({ id }) => stage.webhook(id)));
-  expect(rows.map(({ isActive }) => isActive)).toEqual(rows.map((_, index) => index === 0));
-  expect(rows.at(-1)).toMatchObject({ disabledReason: 'gone', disabledAt: expect.any(Date) });
-  expect(texts.filter((text) => text.includes('"disabledReason"'))).toHaveLength(1);
-});
+test.each([
+  { kind: 'disable', column: 'isActive', reasonColumn: 'disabledReason' },
+  { kind: 'pause', column: 'pausedAt', reasonColumn: 'pausedReason' },
+])(
+  'one statement makes the same change to all webhooks of a batch of results, because everyone’s next results wait for it: $kind',
+  async ({ kind, column, reasonColumn }) => {
+    const texts: string[] = [];
+    const query = ((...args: Parameters<typeof stage.pool.query>) => {
+      texts.push((args[0] as unknown as { text: string }).text);
+      return stage.pool.query(...args);
+    }) as typeof stage.pool.query;
+    const health = createHealth({ db: { query }, log: stage.log });
+    const urls = Array.from({ length: 20 }, (_, index) => `${receiver.url}/${index}`);
+    const webhooks = await Promise.all(urls.map((url) => stage.addWebhook(url, { secretCredentials: url })));
+    const before = await Promise.all(webhooks.map(({ id }) => stage.webhook(id)));
+    const outcomes = webhooks.map(({ id }, index) => {
+      // The first one has been changed since.
+      const url = index === 0 ? 'https://old.example' : urls[index];
+      const webhook = { url, secretCredentials: url };
+      const delivery = { id: `del_${index}`, destination: id, projectId: stage.projectId, webhook, connector: null };
+      return { delivery, health: { kind, reason: 'gone' }, attempts: [], remember: undefined };
+    });
+    await health.apply(outcomes as unknown as Parameters<typeof health.apply>[0]);
+    const after = await Promise.all(webhooks.map(({ id }) => stage.webhook(id)));
+    const isChanged = after.map((row, index) => row[column] !== before[index]![column]);
+    expect(isChanged).toEqual(after.map((_, index) => index > 0));
+    expect(after.at(-1)).toMatchObject({ [reasonColumn]: 'gone' });
+    expect(texts.filter((text) => text.includes(`"${reasonColumn}"`))).toHaveLength(1);
+  },
+);
