@@ -5,6 +5,7 @@ import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delive
 import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { requeue } from '../../../src/delivery/queue/queue.ts';
 import { openStage, type Row, type Stage } from '../support.ts';
+import { REQUEST } from './support.ts';
 
 let stage: Stage;
 
@@ -21,8 +22,7 @@ const DESTINATIONS = [
 ] as const;
 
 async function claimedIds(): Promise<string[]> {
-  const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
-  return (await claimDue(stage.pool, request)).deliveries.map(({ id }) => id).sort();
+  return (await claimDue(stage.pool, REQUEST)).deliveries.map(({ id }) => id).sort();
 }
 
 describe.each(DESTINATIONS)('deliveries that are held for a %s', (kind, add) => {

@@ -13,6 +13,7 @@ import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { type NodeProcess, startNode } from '../../support/node-process.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../support/receiver.ts';
 import { openStage, type Stage, until } from '../support.ts';
+import { REQUEST } from './support.ts';
 
 let stage: Stage;
 let receiver: Receiver;
@@ -42,8 +43,7 @@ async function addKey(webhookId: string, orderingKey: string, count: number) {
 }
 
 const eventIds = (added: { eventId: string }[]) => added.map(({ eventId }) => eventId);
-const claim = () =>
-  claimDue(stage.pool, { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 });
+const claim = () => claimDue(stage.pool, REQUEST);
 
 /** Holds all requests until the returned function is called with the response to all of them. */
 function delayResponses() {
@@ -60,8 +60,7 @@ describe('a claim', () => {
       const [first, second, third] = await addKey(webhookId, 'pay_1', 3);
       const [other] = await addKey(webhookId, 'pay_2', 1);
       const free = await stage.addDelivery(webhookId);
-      const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
-      const { deliveries } = await claimDue(stage.pool, { ...request, ...(after !== undefined && { after }) });
+      const { deliveries } = await claimDue(stage.pool, { ...REQUEST, ...(after !== undefined && { after }) });
       expect(deliveries.map(({ id }) => id).sort()).toEqual([first!.id, other!.id, free].sort());
       for (const { id } of [second!, third!]) {
         const waiting = { status: 'PENDING', reason: 'ordering', nextAttemptAt: null, leaseToken: 0, retryStep: 0 };
@@ -80,7 +79,7 @@ describe('a claim', () => {
       [first!.id, second!.id],
     );
     const capacity = new Map([[webhookId, 1]]);
-    const request = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity, defaultCapacity: 100, after: '' };
+    const request = { ...REQUEST, capacity, after: '' };
     expect(await claimDue(stage.pool, request)).toMatchObject({ deliveries: [], hasMore: true });
     const next = await claimDue(stage.pool, request);
     expect(next).toMatchObject({ deliveries: [{ id: other!.id }], hasMore: false });

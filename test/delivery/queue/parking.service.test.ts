@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FROM_THE_BEGINNING } from '../../../src/delivery/queue/claim.ts';
-import type { ClaimRequest } from '../../../src/delivery/queue/claim-result.ts';
 import { claimParked, createParking } from '../../../src/delivery/queue/parking.ts';
 import { openStage, type Stage } from '../support.ts';
+import { addProjectAccount, REQUEST } from './support.ts';
 
 let stage: Stage;
 
@@ -12,19 +12,7 @@ beforeAll(async () => {
 beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
 afterAll(() => stage.close());
 
-const REQUEST: ClaimRequest = {
-  limit: 100,
-  retryLimit: 100,
-  leaseSeconds: 30,
-  defaultCapacity: 100,
-  capacity: new Map<string, number>(),
-};
-
-async function addAccount(): Promise<{ projectId: string; account: string }> {
-  const projectId = await stage.addProject();
-  const { rows } = await stage.pool.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [projectId]);
-  return { projectId, account: rows[0].userId };
-}
+const addAccount = () => addProjectAccount(stage);
 
 /** Adds `count` parked destinations, each with one delivery, in the order in which claims go through them. */
 async function addParked(owners: { projectId: string; account: string }[]) {

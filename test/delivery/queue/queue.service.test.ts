@@ -12,6 +12,7 @@ import { claimParked, createParking, type ParkedResult, park } from '../../../sr
 import { extendLeases, readQueueStats, releaseLeases, requeue } from '../../../src/delivery/queue/queue.ts';
 import { newId } from '../../../src/ids.ts';
 import { openStage, type Stage } from '../support.ts';
+import { REQUEST } from './support.ts';
 
 let stage: Stage;
 
@@ -20,14 +21,6 @@ beforeAll(async () => {
 });
 beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
 afterAll(() => stage.close());
-
-const REQUEST = {
-  limit: 100,
-  retryLimit: 100,
-  leaseSeconds: 30,
-  defaultCapacity: 100,
-  capacity: new Map<string, number>(),
-};
 
 function claim(request: Partial<ClaimRequest> = {}, db: Queryable = stage.pool): Promise<ClaimResult> {
   return claimDue(db, { ...REQUEST, ...request });

@@ -6,6 +6,7 @@ import { changeWaiting, releaseHeld, releaseStranded } from '../../../src/delive
 import { recheckWaiting, releaseFollowers, releaseWaiting } from '../../../src/delivery/queue/ordering.ts';
 import { openStage, type Stage } from '../support.ts';
 import { countRows } from './rows-read.ts';
+import { REQUEST } from './support.ts';
 
 const HELD = { nextAttemptAt: null, reason: 'paused' };
 const ASIDE = { nextAttemptAt: null, reason: 'ordering' };
@@ -60,7 +61,6 @@ async function loadAll(analyzeWhen: 'never' | 'before the backlog' | 'after the 
 type Destinations = { connector: string; paused: string; webhook: string };
 type Work = (db: Queryable, destinations: Destinations) => Promise<unknown>;
 
-const CLAIM = { limit: 100, retryLimit: 100, leaseSeconds: 30, capacity: new Map(), defaultCapacity: 100 };
 /** What the queue does, which of the deliveries it concerns, and how that one changes. */
 const WORK: Readonly<Record<string, [Work, index: number, change: object]>> = {
   'releasing stranded deliveries': [(db) => releaseStranded(db), 0, { reason: null }],
@@ -77,7 +77,7 @@ const WORK: Readonly<Record<string, [Work, index: number, change: object]>> = {
   ],
   'changing the order': [(db, { webhook }) => releaseWaiting(db, webhook, true), 2, { reason: null }],
   rechecking: [(db) => recheckWaiting(db), 2, { reason: null }],
-  'claiming a delivery that has to wait': [(db) => claimDue(db, CLAIM), 3, { reason: 'ordering' }],
+  'claiming a delivery that has to wait': [(db) => claimDue(db, REQUEST), 3, { reason: 'ordering' }],
 };
 
 describe.each(['never', 'before the backlog', 'after the backlog'] as const)('with tables analyzed %s', (when) => {

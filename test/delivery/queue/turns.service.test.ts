@@ -3,6 +3,7 @@ import { FROM_THE_BEGINNING } from '../../../src/delivery/queue/claim.ts';
 import type { ClaimRequest } from '../../../src/delivery/queue/claim-result.ts';
 import { claimInTurn } from '../../../src/delivery/queue/turns.ts';
 import { openStage, type Row, type Stage } from '../support.ts';
+import { addProjectAccount, REQUEST } from './support.ts';
 
 let stage: Stage;
 
@@ -12,21 +13,12 @@ beforeAll(async () => {
 beforeEach(() => stage.pool.query('TRUNCATE "Delivery", "Attempt", "Webhook", "Connector" CASCADE'));
 afterAll(() => stage.close());
 
-const REQUEST: ClaimRequest = {
-  limit: 100,
-  retryLimit: 100,
-  leaseSeconds: 30,
-  defaultCapacity: 100,
-  capacity: new Map<string, number>(),
-};
-
 /** Adds an account with a webhook. `add` adds deliveries that became due one after another, up to that long ago. */
 async function addAccount() {
-  const projectId = await stage.addProject();
-  const { rows } = await stage.pool.query('SELECT "userId" FROM "Project" WHERE "id" = $1', [projectId]);
+  const { projectId, account } = await addProjectAccount(stage);
   const { id: webhookId } = await stage.addWebhook('https://a.example', { projectId });
   return {
-    id: rows[0].userId as string,
+    id: account,
     webhookId,
     add: async (count: number, values: Row = {}, secondsAgo = 60) => {
       const ids: string[] = [];
