@@ -14,7 +14,7 @@ export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 
   socket.on('data', (data: Buffer) => {
     received = Buffer.concat([received, data]);
     const responses = parseAnswers(received);
-    if (responses.filter(({ status }) => status >= 200).length >= count) resolve(responses);
+    if (responses.filter(isFinal).length >= count) resolve(responses);
   });
   socket.on('close', () => resolve(parseAnswers(received)));
   socket.on('error', reject);
@@ -25,6 +25,9 @@ export async function sendRaw(url: string, chunks: (string | Buffer)[], count = 
     socket.destroy();
   }
 }
+
+/** 101 is the last response, too: the connection then belongs to another protocol. */
+const isFinal = ({ status }: RawResponse) => status >= 200 || status === 101;
 
 /** Parses the complete responses. A body ends where Content-Length says. The service always sends that header. */
 function parseAnswers(bytes: Buffer): RawResponse[] {
