@@ -2189,6 +2189,10 @@ export type StatementTypes = {
     values: [string, Whole];
     row: object;
   };
+  "previous-price-forget-lower": {
+    values: [string, string, Whole];
+    row: object;
+  };
   "previous-price-keep": {
     values: [string, Whole, number];
     row: object;

@@ -30,7 +30,7 @@ import { type CreateEndpointInput, createEndpointInputs, type UpdateEndpointInpu
 import { insertEndpoint, type NewEndpoint } from './insert-endpoint.ts';
 import { methodsOf } from './methods.ts';
 import { rethrowPathConflict } from './path-conflict.ts';
-import { keepPrice } from './price-grace.ts';
+import { keepPrice, releaseRequests } from './price-grace.ts';
 import { priceUsdOf } from './price-usd.ts';
 import { checkProtocol, methodsFor } from './protocol.ts';
 import { isFarFromEndpointQuota, requireEndpointQuota } from './quota.ts';
@@ -216,9 +216,11 @@ export function createEndpointService(options: {
     async delete(viewer: Viewer, id: string, projectId?: string | null): Promise<void> {
       const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const endpoint = await db.prisma.$transaction(async (tx) => {
-        const found = await tx.endpoint.findFirst({ where, select: { projectId: true, path: true } });
+        const select = { id: true, projectId: true, path: true, priceAtomic: true };
+        const found = await tx.endpoint.findFirst({ where, select });
         const { count } = await tx.endpoint.deleteMany({ where });
         if (!found || count === 0) throw notFound();
+        await releaseRequests(tx, found);
         const target = { projectId: found.projectId, targetId: id };
         await recordAudit(tx, viewer, { action: 'endpoint.deleted', ...target, changes: { path: found.path } });
         return found;

@@ -106,6 +106,31 @@ describe('an earlier price', () => {
     await rest.send(alice, 'DELETE', `${shop.base}/endpoints/${other.id}`);
   });
 
+  test.each([
+    ['is deleted', 'DELETE', undefined],
+    ['moves to another path', 'PATCH', (path: string) => ({ path: `/former${path}` })],
+    ['loses a method', 'PATCH', () => ({ methods: ['POST'] })],
+  ])(
+    'is no longer valid if it is lower than that of an endpoint that %s, because buyers haven’t been offered it there',
+    async (_what, method, changed) => {
+      const { base } = await createProject(alice);
+      const create = async (path: string, priceUsd: string) =>
+        (await createEndpoint(alice, base, { path, priceUsd, methods: ['GET', 'POST'] })).id;
+      const giveUp = async (id: string, path: string) => {
+        const sent = await rest.send(alice, method, `${base}/endpoints/${id}`, changed && { body: changed(path) });
+        expect(sent.status).toBeLessThan(300);
+      };
+      const id = await create('/*', '0.01');
+      const [cheap, premium] = [await create('/cheap', '0.01'), await create('/premium', '1')];
+      for (const priceUsd of ['2', '3'])
+        await rest.send(alice, 'PATCH', `${base}/endpoints/${id}`, { body: { priceUsd } });
+      await giveUp(cheap, '/cheap');
+      expect(await pricesOf(id)).toEqual([10_000, 2_000_000]);
+      await giveUp(premium, '/premium');
+      expect(await pricesOf(id)).toEqual([2_000_000]);
+    },
+  );
+
   test('is still valid if the methods become fewer, or the path stays the same', async () => {
     const { id } = (await add({ path: '/stays', priceUsd: '0.01', methods: ['GET', 'POST'] })).body;
     await change(id, { priceUsd: '5', path: '/stays', methods: ['GET'], protocol: 'HTTP' });
