@@ -228,7 +228,17 @@ export type CredentialDefinition<Config> = {
     config: Config,
     context: { now: Date; refreshToken?: string; app?: OauthApp },
   ): Promise<ConnectorRequest> | ConnectorRequest;
-  classify(response: ConnectorResponse, config: Config, app?: OauthApp): TokenOutcome;
+  /**
+   * What the response to a request for a token means.
+   *
+   * @param sent what was sent in addition to the config's credential, and must not be shown either: the same
+   *   `refreshToken` and `app` as for `build`.
+   */
+  classify(
+    response: ConnectorResponse,
+    config: Config,
+    sent?: { refreshToken?: string | undefined; app?: OauthApp | undefined },
+  ): TokenOutcome;
   /** Set this if sellers can connect with the operator's app instead. */
   grant?: GrantDefinition<Config>;
 };

@@ -121,9 +121,9 @@ export function oauthClient<Config extends ClientConfig>(
           : { grant_type: 'refresh_token', refresh_token: refreshToken };
       return appRequest(tokenUrl(config), parameters, app ?? { clientId, clientSecret }, endpoint);
     },
-    classify(response, config, app) {
+    classify(response, config, { refreshToken: latest, app } = {}) {
       const { clientId, clientSecret, refreshToken, grant } = config;
-      const values = [clientId, clientSecret, refreshToken, grant, app?.clientId, app?.clientSecret];
+      const values = [clientId, clientSecret, refreshToken, grant, latest, app?.clientId, app?.clientSecret];
       const secrets = values.filter((value) => value !== undefined);
       return classifyTokenResponse(vendor, response, {
         advice: isGranted(config) ? CONNECT_AGAIN : advice,

@@ -80,8 +80,8 @@ export function googleCredential<Config extends GoogleConfig>(scope: string): Cr
         .sign(await importPKCS8(key.private_key, 'RS256'));
       return tokenRequest(TOKEN_URL, { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion });
     },
-    classify(response, { serviceAccountKey, grant }, app) {
-      const values = [serviceAccountKey, grant, app?.clientId, app?.clientSecret];
+    classify(response, { serviceAccountKey, grant }, { refreshToken, app } = {}) {
+      const values = [serviceAccountKey, grant, refreshToken, app?.clientId, app?.clientSecret];
       const secrets = values.filter((value) => value !== undefined);
       const advice = app ? CONNECT_AGAIN : 'Create a new key for the service account, and save it.';
       return classifyTokenResponse('Google', response, { advice, secrets });

@@ -26,7 +26,7 @@ export type Tokens = { accessToken: string; refreshToken?: string };
 export type TokenSource = {
   /** Returns a pause instead of a request if there is no credential to request tokens with. */
   build(refreshToken: string | undefined): Promise<ConnectorRequest | Pause> | ConnectorRequest | Pause;
-  classify(response: ConnectorResponse): TokenOutcome;
+  classify(response: ConnectorResponse, refreshToken: string | undefined): TokenOutcome;
 };
 
 export type WithAccessToken = ReturnType<typeof createWithAccessToken>;
@@ -124,7 +124,7 @@ export function createWithAccessToken(
       owner: projectId,
       maxResponseBytes: MAX_RESPONSE_BYTES,
     });
-    return source.classify(toResponse(response));
+    return source.classify(toResponse(response), refreshToken);
   }
 
   const open = (owner: TokenOwner, { sealed }: TokenRow): Tokens => JSON.parse(secretBox.open(sealed, cellOf(owner)));
@@ -192,7 +192,7 @@ export function createWithToken({ oauthApps = {}, ...options }: TokenOptions & {
               ...(refreshToken && { refreshToken }),
               ...(app && { app }),
             }),
-      classify: (response) => credential.classify(response, config, app),
+      classify: (response, refreshToken) => credential.classify(response, config, { refreshToken, app }),
     };
     return withAccessToken(connector, source, ({ accessToken, refreshToken }) => {
       const secrets = [...secretsOf(definition, config), accessToken, ...(refreshToken ? [refreshToken] : [])];

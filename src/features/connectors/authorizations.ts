@@ -219,7 +219,7 @@ export function createConnectorAuthorizations(options: {
       .catch((error) => {
         throw error instanceof EgressError ? fail(`Couldn't reach ${grant.title}. Connect the account again.`) : error;
       });
-    const outcome = definition.credential!.classify(toResponse(response), config, app);
+    const outcome = definition.credential!.classify(toResponse(response), config, { app });
     if (outcome.kind !== 'token')
       throw fail(`${grant.title} couldn't complete the connection. Connect the account again.`);
     if (outcome.refreshToken !== undefined) return outcome.refreshToken;

@@ -417,6 +417,31 @@ describe('a connected account', () => {
   });
 });
 
+test.each([
+  ['the seller’s app', CONFIG],
+  ['the operator’s app', { grant: CONFIG.refreshToken }],
+])(
+  'the refresh token that the vendor issued last to %s isn’t shown even if the vendor quotes it',
+  async (_whose, values) => {
+    const withToken = start(stage.egress, {
+      xero: { clientId: 'operator', clientSecret: 'operator-secret-0123456789' },
+    });
+    await use(withToken, values);
+    await expireIn(0);
+    let latest = '';
+    server.receiver.handle(({ body }) => {
+      latest = new URLSearchParams(body.toString()).get('refresh_token') ?? '';
+      const problem = { error: 'invalid_grant', error_description: `Unknown: ${latest}` };
+      return { statusCode: 400, body: JSON.stringify(problem) };
+    });
+    const result = await use(withToken, values);
+    server.receiver.handle(server.answer);
+    expect(latest).not.toBe(CONFIG.refreshToken);
+    expect(result).toMatchObject({ kind: 'pause', reason: expect.stringContaining('invalid_grant: Unknown: ••••') });
+    expect(JSON.stringify(result)).not.toContain(latest.slice(-12));
+  },
+);
+
 describe('the time when a credential expires', () => {
   const day = 86_400;
   const endsInDays = async () => {
