@@ -76,20 +76,30 @@ export function bytesOf(automaton: Automaton): number {
 /**
  * Where a text contains words. Words that overlap are one span. The time this takes depends on the length of the text,
  * but not on the number of words or on how much of them the text contains.
+ *
+ * @param isCutOff whether the text may end within a word. Then the beginning of a word at its end is found, too.
  */
-export function findWords(automaton: Automaton, text: string): Span[] {
+export function findWords(automaton: Automaton, text: string, isCutOff = false): Span[] {
   const spans: Span[] = [];
+  const add = (start: number, end: number) => {
+    while (spans.length > 0 && spans.at(-1)!.end > start) start = Math.min(start, spans.pop()!.start);
+    spans.push({ start, end });
+  };
   let state = 0;
   for (let index = 0; index < text.length; index++) {
     state = nextState(automaton, state, text.charCodeAt(index));
     const length = automaton.wordLengths[state]!;
-    if (length === 0) continue;
-    const end = index + 1;
-    let start = end - length;
-    while (spans.length > 0 && spans.at(-1)!.end > start) start = Math.min(start, spans.pop()!.start);
-    spans.push({ start, end });
+    if (length > 0) add(index + 1 - length, index + 1);
   }
+  if (isCutOff && state !== 0) add(text.length - lengthOf(automaton, state), text.length);
   return spans;
+}
+
+/** The length of a state's text. The first child of the first state of each length is the first state of the next length. */
+function lengthOf({ firstChildren }: Automaton, state: number): number {
+  let length = 0;
+  for (let longer = firstChildren[0]!; longer <= state; longer = firstChildren[longer]!) length++;
+  return length;
 }
 
 function nextState(automaton: Automaton, from: number, character: number): number {

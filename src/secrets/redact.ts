@@ -32,13 +32,16 @@ export function scrub(text: string, secrets: readonly string[], accountId?: stri
 
 /**
  * Like `scrub`, but for several strings. The time that a string takes depends on its length, not on the secrets. Preparing
- * the search takes longer, so it is cached.
+ * the search takes longer, so it is cached. If the text was cut off, the beginning of a secret at its end is also masked.
  *
  * @param accountId the account that the secrets belong to. If its searches fill much of the cache, they are dropped first.
  */
-export function scrubberOf(secrets: readonly string[], accountId?: string): (text: string) => string {
+export function scrubberOf(
+  secrets: readonly string[],
+  accountId?: string,
+): (text: string, isCutOff?: boolean) => string {
   const { automaton } = searches(JSON.stringify(secrets), () => prepareSearch(secrets), accountId);
-  return (text) => (automaton ? maskSpans(text, findWords(automaton, text)) : text && MASK);
+  return (text, isCutOff) => (automaton ? maskSpans(text, findWords(automaton, text, isCutOff)) : text && MASK);
 }
 
 /** Whether the search for these secrets doesn't have to be prepared, which can take 10 ms. */

@@ -17,6 +17,21 @@ describe('findWords', () => {
     );
   });
 
+  test('also finds the beginning of a word at the end of a text that was cut off', () => {
+    fc.assert(
+      fc.property(someWords, someText, (words, text) => {
+        const automaton = buildAutomaton(words);
+        const found = findWords(automaton, text, true);
+        const beginnings = [...text].map((_character, index) => text.slice(index));
+        const beginning = beginnings.find((end) => words.some((word) => word.startsWith(end))) ?? '';
+        const expected = new Set(findWords(automaton, text).flatMap(indexesIn));
+        for (let index = text.length - beginning.length; index < text.length; index++) expected.add(index);
+        expect(found.flatMap(indexesIn)).toEqual([...expected].sort((one, other) => one - other));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
   test('finds everything that replacing the words one by one, longest first, would replace', () => {
     fc.assert(
       fc.property(someWords, someText, (words, text) => {

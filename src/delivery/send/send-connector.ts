@@ -215,7 +215,7 @@ function toTry(
   measured: Pick<AttemptRecord, 'startedAt' | 'durationMs' | 'exchange'>,
 ): Try {
   const verdict = toVerdict(outcome, secrets);
-  const { statusCode, body } = response;
+  const { statusCode } = response;
   const isDelivered = verdict.kind === 'delivered';
   const isBlocked = verdict.kind === 'blocked';
   const byStatus = statusCode < 200 || statusCode > 299 ? 'http_status' : 'rejected';
@@ -225,7 +225,7 @@ function toTry(
     statusCode,
     errorClass: isDelivered ? null : errorClass,
     errorMessage: isDelivered || !('reason' in verdict) ? null : (verdict.reason ?? null),
-    responseBody: storedBody(body, secrets, accountId),
+    responseBody: storedBody(response, secrets, accountId),
   };
   return { attempt, verdict };
 }

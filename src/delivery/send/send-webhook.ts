@@ -247,7 +247,7 @@ function toTry(
   request: RecordedRequest,
   { startedAt, secrets, accountId }: { startedAt: number; secrets: readonly string[]; accountId: string },
 ): Try {
-  const { statusCode, headers, body, durationMilliseconds, phases } = response;
+  const { statusCode, headers, durationMilliseconds, phases } = response;
   const { verdict, errorClass, message } = judgeStatus(statusCode, parseRetryAfter(headers, startedAt));
   const attempt: AttemptRecord = {
     startedAt,
@@ -255,7 +255,7 @@ function toTry(
     statusCode,
     errorClass,
     errorMessage: message ?? null,
-    responseBody: storedBody(body, secrets, accountId),
+    responseBody: storedBody(response, secrets, accountId),
     exchange: { phases, request, responseHeaders: recordedHeaders(headers, secrets, accountId) },
   };
   return { attempt, verdict };
