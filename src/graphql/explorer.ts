@@ -20,7 +20,8 @@ query Start {
 }
 `;
 
-type Page = { html: string; gzipped: Buffer; etag: string; policy: string };
+/** `html` is bytes, which all responses share. As text, each response would have its own copy, even if nobody reads it. */
+type Page = { html: Buffer; gzipped: Buffer; etag: string; policy: string };
 
 /** Whether this is a browser that requests the page, not a client that requests data. */
 export function isBrowser({ method, headers }: FastifyRequest): boolean {
@@ -56,7 +57,8 @@ async function renderPage(): Promise<Page> {
     shouldPersistHeaders: false,
   });
   const hash = createHash('sha256').update(html).digest('base64url');
-  return { html, gzipped: await promisify(gzip)(html), etag: `"${hash}"`, policy: contentSecurityPolicy(html) };
+  const body = Buffer.from(html);
+  return { html: body, gzipped: await promisify(gzip)(body), etag: `"${hash}"`, policy: contentSecurityPolicy(html) };
 }
 
 /**
