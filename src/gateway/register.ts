@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { notFound } from '../errors.ts';
 import { METHODS } from '../features/endpoints/methods.ts';
 import { CHALLENGE_PREFIX } from '../features/projects/hosts/proof.ts';
+import { hideContentType } from '../http/content-type.ts';
 import { createRequestHandler, type GatewayOptions } from './handle-request.ts';
 import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
@@ -54,9 +55,9 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
     scope.removeAllContentTypeParsers();
     // Request bodies stream through to the upstreams unread.
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    // Fastify rejects a media type that it can't parse, but that is for the upstream to decide.
+    // Whether a media type is acceptable is for the upstream to decide.
     scope.addHook('onRequest', (request, _reply, done) => {
-      request.headers = { 'content-type': undefined };
+      hideContentType(request);
       done();
     });
     const handle = createRequestHandler(options);

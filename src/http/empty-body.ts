@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { hideContentType } from './content-type.ts';
 
 type Done = (error: Error | null, body?: unknown) => void;
 
@@ -15,7 +16,7 @@ export function ignoreTypeOfEmptyBody(app: FastifyInstance): void {
     const hasType = request.headers['content-type'] !== undefined;
     // Fastify rejects a malformed type before it looks for a parser. Without the header, it uses the one below.
     const isIgnored = hasNoBody(request) || request.mediaType === undefined;
-    if (hasType && isIgnored) request.headers = { 'content-type': undefined };
+    if (hasType && isIgnored) hideContentType(request);
     done(null, payload);
   });
   // For all types that have no parser.
