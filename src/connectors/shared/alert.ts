@@ -17,6 +17,9 @@ type FailedEvent = Extract<ConnectorEvent, { type: 'payment.failed' }>;
 /** By default, this many upstream failures within this many minutes open an alert. */
 const UPSTREAM_FAILURE_COUNT = 5;
 const UPSTREAM_FAILURE_MINUTES = 5;
+/** How many alerts to remember. A project can have 1,000 endpoints, and each has at most an open and a closed one. */
+const MAX_REMEMBERED = 2_000;
+const REMEMBERED = /^(?:open|closed):/;
 
 /** Failure reasons that are always the upstream's fault, regardless of what the buyer sent. */
 export const UPSTREAM_FAULTS: readonly string[] = [
@@ -62,7 +65,10 @@ export function alertLookBack(event: ConnectorEvent, settings: AlertSettings): H
   return { endpointId: event.data.endpointId, minutes: minutesOf(settings) };
 }
 
-/** What to do about a failed payment: skip it with a reason, open the alert, or close the alert. */
+/**
+ * What to do about a failed payment: skip it with a reason, open the alert, or close the alert. `open` has the entries to
+ * announce.
+ */
 export type AlertStep = { skip: string } | { open: Record<string, string> } | 'close';
 
 /**
@@ -76,8 +82,10 @@ export function alertStep(event: FailedEvent, settings: AlertSettings, context: 
   // An earlier attempt may have opened the alert, even if its outcome is unknown.
   const mayBeOpen = attemptNumber > 1 || previousAttemptAmbiguous;
   if (skip) return mayBeOpen && faultOf(event) && history?.settledAt ? 'close' : { skip };
-  const openedBy = memory[memoryKey(event)] ?? '';
-  return { open: { [memoryKey(event)]: openedBy > event.timestamp ? openedBy : event.timestamp } };
+  const openedBy = memory[memoryKey(event)];
+  // If there is no room, the alert is opened without an announcement, because alerts could keep replacing each other's.
+  if (openedBy === undefined && remembered(memory).length >= MAX_REMEMBERED) return { open: {} };
+  return { open: { [memoryKey(event)]: (openedBy ?? '') > event.timestamp ? openedBy! : event.timestamp } };
 }
 
 /** Why a failed payment doesn't open an alert, or undefined if it does. */
@@ -147,11 +155,28 @@ export function alertMemory(
   closedAt?: string | null,
 ): Record<string, string> {
   if (!event || event.test) return {};
-  if (event.type === 'payment.settled') return { [memoryKey(event)]: '', [closedKey(event)]: event.timestamp };
+  if (event.type === 'payment.settled') return makingRoom(memory, event, event.timestamp);
   if (event.type !== 'payment.failed') return {};
-  if (closedAt) return { [memoryKey(event)]: '', [closedKey(event)]: closedAt };
+  return makingRoom(memory, event, closedAt);
+}
+
+/**
+ * The entries for an alert, and the oldest ones to forget if there are too many. Otherwise, the memory would keep growing
+ * with endpoints that were deleted, and it is read with every delivery and written with every alert.
+ */
+function makingRoom(memory: ConnectorMemory, event: PaymentEvent, closedAt?: string | null): Record<string, string> {
+  const own = [memoryKey(event), closedKey(event)];
   const [, newest = ''] = [memory[memoryKey(event)] ?? '', event.timestamp].sort();
-  return { [memoryKey(event)]: newest };
+  const entries = closedAt ? { [memoryKey(event)]: '', [closedKey(event)]: closedAt } : { [memoryKey(event)]: newest };
+  const others = remembered(memory).filter((name) => !own.includes(name));
+  const excess = others.length + own.length - MAX_REMEMBERED;
+  if (excess <= 0) return entries;
+  others.sort((a, b) => (memory[a]! < memory[b]! ? -1 : 1));
+  return { ...entries, ...Object.fromEntries(others.slice(0, excess).map((name) => [name, ''])) };
+}
+
+function remembered(memory: ConnectorMemory): string[] {
+  return Object.keys(memory).filter((name) => REMEMBERED.test(name));
 }
 
 /**
