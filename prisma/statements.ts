@@ -1167,6 +1167,7 @@ export type StatementTypes = {
     values: [string, Time, Time, string, string, List<Whole>, List<string>, List<string>, Time, Time, string, string, string, Time, Time];
     row: {
       "horizon": string;
+      "newest": string;
       "nowMilliseconds": number;
       "id": string;
       "milliseconds": number;
@@ -1178,6 +1179,7 @@ export type StatementTypes = {
     values: [string, Time, Time, string, string, List<Whole>];
     row: {
       "horizon": string;
+      "newest": string;
       "nowMilliseconds": number;
       "id": string;
       "milliseconds": number;
@@ -1189,6 +1191,7 @@ export type StatementTypes = {
     values: [string, Time, Time, string, string, List<Whole>, List<string>, string, string, string, string, string, string, string, Whole, Whole, Time, Time];
     row: {
       "horizon": string;
+      "newest": string;
       "nowMilliseconds": number;
       "id": string;
       "milliseconds": number;
@@ -1200,6 +1203,7 @@ export type StatementTypes = {
     values: [string, Time, Time, string, string, List<Whole>];
     row: {
       "horizon": string;
+      "newest": string;
       "nowMilliseconds": number;
       "id": string;
       "milliseconds": number;
@@ -1211,6 +1215,7 @@ export type StatementTypes = {
     values: [string, string, string, string, List<Whole>, List<string>];
     row: {
       "horizon": string;
+      "newest": string;
       "nowMilliseconds": number;
       "id": string;
       "milliseconds": number;

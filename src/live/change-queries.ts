@@ -27,6 +27,7 @@ export type ChangeSource = {
 
 type ResultRow = {
   horizon: string;
+  newest: string;
   nowMilliseconds: number;
   id: string | null;
   milliseconds: number | null;
@@ -49,7 +50,7 @@ const changesQuery = (late: string, behind: string) => `
            floor(extract(epoch FROM now()) * 1000)::float8 AS now
       FROM pg_snapshot_xmin(pg_current_snapshot()) AS horizon
   )
-  SELECT snapshot.horizon::text AS "horizon", snapshot.now AS "nowMilliseconds", found.id, found.milliseconds,
+  SELECT snapshot.horizon::text AS "horizon", snapshot.newest::text AS "newest", snapshot.now AS "nowMilliseconds", found.id, found.milliseconds,
          (snapshot.newest - found.age)::text AS "transaction", found."isLate"
     FROM snapshot LEFT JOIN LATERAL (
       (SELECT late.*, true AS "isLate" FROM (${late}) AS late
@@ -247,7 +248,7 @@ async function seeAll(read: Read, newest: Position | undefined): Promise<Progres
 }
 
 function toChanges(rows: ResultRow[], positionOf: (row: ResultRow) => Position): Changes {
-  const { horizon, nowMilliseconds } = rows[0]!;
+  const { horizon, newest, nowMilliseconds } = rows[0]!;
   const find = (isLate: boolean): FoundRow[] =>
     rows
       .filter((row) => row.id !== null && row.isLate === isLate)
@@ -259,6 +260,7 @@ function toChanges(rows: ResultRow[], positionOf: (row: ResultRow) => Position):
     behind,
     nowMilliseconds,
     horizon: BigInt(horizon),
+    newest: BigInt(newest),
     isLateFull: late.length >= PAGE_SIZE,
     isFull: behind.length === PAGE_SIZE,
   };

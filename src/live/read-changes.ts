@@ -6,6 +6,7 @@ import {
   oldestUnseen,
   type Position,
   type Progress,
+  reachTime,
 } from './progress.ts';
 
 export type Reader<Row> = {
@@ -46,7 +47,11 @@ export async function* readChanges<Row, Item>(
         const found = loaded.get(row.id);
         if (found === undefined) continue;
         const isLate = start + offset < late.length;
-        yield present(found, isLate ? reachLate(progress, seen, following, shown) : reach(row, seen, shown), row);
+        yield present(
+          found,
+          isLate ? reachLate(progress, seen, following, shown) : reach(row, progress, seen, shown),
+          row,
+        );
       }
       releaseRows();
       start += rows.length;
@@ -56,10 +61,10 @@ export async function* readChanges<Row, Item>(
     releasePositions();
   }
   if (nextLate) return { reached: reachLate(progress, seen, nextLate, shown), isFull };
-  return { reached: reach(behind.at(-1) ?? position, seen, shown), isFull };
+  return { reached: reach(behind.at(-1) ?? position, progress, seen, shown), isFull };
 }
 
-type Moment = Pick<Changes, 'horizon' | 'nowMilliseconds'>;
+type Moment = Pick<Changes, 'horizon' | 'newest' | 'nowMilliseconds'>;
 
 /**
  * Selects which rows of a read to show next, so that only these wait for a slow consumer. The next read finds the other
@@ -90,12 +95,10 @@ function reachLate(
   };
 }
 
-function reach(
-  position: Position,
-  { horizon, nowMilliseconds: readAtMilliseconds }: Moment,
-  shown: ReadonlyMap<bigint, number>,
-): Progress {
-  const oldest = oldestUnseen({ position, readAtMilliseconds });
-  const doubtful = [...shown].filter(([transaction, time]) => transaction >= horizon && time >= oldest);
-  return { position, horizon, readAtMilliseconds, shown: new Map(doubtful) };
+function reach(position: Position, before: Progress, seen: Moment, shown: ReadonlyMap<bigint, number>): Progress {
+  const { horizon } = seen;
+  const time = reachTime(before, seen, shown.size);
+  const oldest = oldestUnseen({ position, ...time });
+  const doubtful = [...shown].filter(([transaction, milliseconds]) => transaction >= horizon && milliseconds >= oldest);
+  return { position, horizon, ...time, shown: new Map(doubtful) };
 }

@@ -121,6 +121,7 @@ export function createSimulatedTable(pageSize: number) {
         behind,
         isFull: behind.length === pageSize,
         horizon: oldestOpen(),
+        newest: nextTransaction,
         nowMilliseconds: now,
       };
     },

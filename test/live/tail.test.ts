@@ -15,7 +15,15 @@ const present = (row: SimulatedRow, progress: Progress): Item => ({ cursor: enco
 /** Prefetches at most two items at a time. */
 const SHORT: Prefetch = { ...createPrefetch(), rowCount: () => 2, positionCount: () => 2 };
 
-const NOTHING: Changes = { late: [], isLateFull: false, behind: [], isFull: false, horizon: 1n, nowMilliseconds: 0 };
+const NOTHING: Changes = {
+  late: [],
+  isLateFull: false,
+  behind: [],
+  isFull: false,
+  horizon: 1n,
+  newest: 1n,
+  nowMilliseconds: 0,
+};
 
 const options = (overrides: Partial<TailOptions<SimulatedRow, Item>>): TailOptions<SimulatedRow, Item> => ({
   start: createSimulatedTable(10).beginning(),
@@ -219,6 +227,34 @@ describe('a tail', () => {
     await items.return();
   });
 
+  test.each(['in memory', 'in a cursor'])(
+    'shows rows whose commits took minutes, no matter which becomes visible first, with progress %s',
+    async (place) => {
+      const table = createSimulatedTable(10);
+      const keep = (progress: Progress) =>
+        place === 'in a cursor' ? decodeCursor('Delivery', encodeCursor(progress)) : progress;
+      let { progress } = await changesOf(table, table.beginning());
+      // No transaction can commit for three minutes, while the table is read regularly.
+      for (let minute = 0; minute < 3; minute++) {
+        table.begin(0);
+        table.insert(minute);
+        for (let reads = 0; reads < 3; reads++) {
+          progress = keep((await changesOf(table, progress)).progress);
+          table.tick(20_000);
+        }
+      }
+      const shown: string[] = [];
+      for (const index of [0, 1, 0]) {
+        table.commit(index);
+        const { ids, progress: reached } = await changesOf(table, progress);
+        progress = keep(reached);
+        shown.push(...ids);
+        table.tick(10);
+      }
+      expect(new Set(shown)).toEqual(new Set(table.rows.keys()));
+    },
+  );
+
   test('continues after a machine writes times in the future', async () => {
     const table = createSimulatedTable(10);
     const items = startTail({ ...table, start: table.beginning(), pollMilliseconds: 10 });
@@ -256,6 +292,7 @@ describe('reading the table', () => {
     ...NOTHING,
     behind,
     horizon: 50n,
+    newest: 50n,
     nowMilliseconds: 1_000_000,
   });
 
