@@ -39,10 +39,9 @@ import { builder } from '../schema/builder.ts';
 import { requireNodeLoader } from '../schema/nodes.ts';
 import { requirePermissions } from '../schema/require-permissions.ts';
 import { stopAtDeadline } from './deadline.ts';
-import { allowAnyJson } from './json-values.ts';
 
 /** The whole schema. `schema.graphql` is its printed form. */
-export const schema: GraphQLSchema = requirePermissions(stopAtDeadline(allowAnyJson(readColumns(builder.toSchema()))));
+export const schema: GraphQLSchema = requirePermissions(stopAtDeadline(readColumns(builder.toSchema())));
 
 /**
  * Makes IDs and columns plain properties. Pothos would resolve each ID to a promise in order to encode it, and a single

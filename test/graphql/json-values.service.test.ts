@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../support/app.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { createEndpoint, createProject, createWebhook } from '../support/resources.ts';
+import { createEndpoint, createProject, createWebhook, GOOD } from '../support/resources.ts';
 
-/** The executor takes any object with a field of this name for a promise. */
+/** Some executors take any object with a field of this name for a promise. */
 const THEN = 'then';
 
 let app: TestApp;
@@ -50,4 +50,13 @@ test('a receiver can’t hide its attempts with a response header called `then`'
   const { status, body } = await alice.rest<Delivery>('GET', `${project.base}/deliveries/${id}`);
   expect(status).toBe(200);
   expect(body.attempts).toMatchObject([{ responseHeaders: { [THEN]: 'ignored', 'x-note': 'kept' } }]);
+});
+
+test('an operation’s fields can be called `then`', async () => {
+  expect(await alice.graphql(`{ ${THEN}: __typename }`)).toMatchObject({ data: { [THEN]: 'Query' } });
+  const created = await alice.graphql<Record<string, { project: object }>>(
+    `mutation ($input: CreateProjectInput!) { ${THEN}: createProject(input: $input) { ${THEN}: project { ${THEN}: name } } }`,
+    { input: { ...GOOD.project, name: 'Aliases' } },
+  );
+  expect(created).toMatchObject({ data: { [THEN]: { [THEN]: { [THEN]: 'Aliases' } } } });
 });
