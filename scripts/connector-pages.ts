@@ -5,10 +5,10 @@ import type {
   ConnectorDefinition,
   ConnectorEvent,
   ConnectorMemory,
-  ConnectorRequest,
   ConnectorType,
 } from '../src/connectors/definition.ts';
 import { describeDelays, describeFields, describeLimit } from '../src/connectors/describe.ts';
+import type { ConnectorRequest } from '../src/connectors/exchange.ts';
 import { listConnectors } from '../src/connectors/types/registry.ts';
 import { SAMPLE_PAYLOADS } from '../src/events/samples.ts';
 import { EVENT_TYPES, type EventType } from '../src/events/types.ts';

@@ -64,7 +64,7 @@ export const MAX_LATENESS_MILLISECONDS = 30_000;
  */
 const MAX_STALL_MILLISECONDS = 10 * 60_000;
 /**
- * If so many transactions have ended since then, it isn't the commits that take long, but a single transaction, which
+ * If so many transactions have ended since then, it isn't the commits that are slow, but a single transaction, which
  * isn't ours. To look for its rows, each read would have to find all of theirs again.
  */
 const MAX_ENDED = 500;

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import type { ConnectorEvent, ConnectorRequest, ConnectorType } from '../../src/connectors/definition.ts';
+import type { ConnectorEvent, ConnectorType } from '../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../src/connectors/exchange.ts';
 import { gsmLength } from '../../src/connectors/types/gsm-text.ts';
 import { readBody } from './connector-requests.ts';
 

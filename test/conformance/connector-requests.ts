@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ConnectorRequest } from '../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../src/connectors/exchange.ts';
 
 export type RequestRules = {
   /** The vendor's hosts. */

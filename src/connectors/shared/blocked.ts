@@ -1,5 +1,6 @@
 import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../retry-after.ts';
-import type { ConnectorDefinition, ConnectorResponse, Outcome } from '../definition.ts';
+import type { ConnectorDefinition, Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 
 /** Each request during a block can prolong it, so nothing is sent for at least this long. */
 const MIN_BLOCKED_SECONDS = 5 * 60;

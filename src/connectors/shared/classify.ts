@@ -1,6 +1,7 @@
 import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../retry-after.ts';
 import { scrub } from '../../secrets/redact.ts';
-import type { ConnectorResponse, Outcome, ProbeOutcome } from '../definition.ts';
+import type { Outcome, ProbeOutcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
 const MAX_REASON_LENGTH = 200;

@@ -1,5 +1,6 @@
 import type { OauthApp } from '../../config/oauth-apps.ts';
-import type { ConnectorRequest, CredentialDefinition, GrantDefinition } from '../definition.ts';
+import type { CredentialDefinition, GrantDefinition } from '../credential.ts';
+import type { ConnectorRequest } from '../exchange.ts';
 import { secretField, textField } from '../fields.ts';
 import { basicAuthorization, classifyTokenResponse, tokenRequest } from './token-endpoint.ts';
 

@@ -1,5 +1,6 @@
 import { parseRetryAfter } from '../../retry-after.ts';
-import type { ConnectorRequest, ConnectorResponse, TokenOutcome } from '../definition.ts';
+import type { TokenOutcome } from '../credential.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { parseJson, reason, valueAt, vendorText } from './classify.ts';
 
 /** For vendors that don't say how long a token lasts. No session is shorter than this. */

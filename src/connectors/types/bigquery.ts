@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorEvent, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { type ConnectorEvent, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';

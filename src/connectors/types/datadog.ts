@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorEvent, type ConnectorResponse, defineConnector } from '../definition.ts';
+import { type ConnectorEvent, defineConnector } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { choiceField, secretField } from '../fields.ts';
 import { alertDetails, alertSummary } from '../shared/alert.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';

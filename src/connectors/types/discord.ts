@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorRequest, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { fieldMeta, textField, vendorUrlField } from '../fields.ts';
 import { blocked, refusedByFirewall } from '../shared/blocked.ts';
 import {

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  type ConnectorEvent,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type ConnectorEvent, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow, payloadJson } from '../shared/row.ts';

@@ -1,4 +1,5 @@
-import type { ConnectorResponse, Outcome } from '../definition.ts';
+import type { Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import {
   classifyByStatus,
   parseJson,

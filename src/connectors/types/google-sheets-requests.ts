@@ -1,4 +1,5 @@
-import type { BuildContext, ConnectorEvent, ConnectorRequest } from '../definition.ts';
+import type { BuildContext, ConnectorEvent } from '../definition.ts';
+import type { ConnectorRequest } from '../exchange.ts';
 import { bearer } from '../shared/bearer.ts';
 import { describeEvent } from '../shared/message.ts';
 import { eventRow } from '../shared/row.ts';

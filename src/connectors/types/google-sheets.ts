@@ -3,10 +3,10 @@ import {
   type BuildContext,
   type ClassifyContext,
   type ConnectorMemory,
-  type ConnectorResponse,
   defineConnector,
   type Outcome,
 } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, textField } from '../fields.ts';
 import { failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { requireCredential } from '../shared/credential-rule.ts';

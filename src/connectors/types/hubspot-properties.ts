@@ -1,4 +1,4 @@
-import type { ConnectorRequest, ConnectorResponse } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { bearer } from '../shared/bearer.ts';
 import { parseJson, valueAt } from '../shared/classify.ts';
 

@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  type ClassifyContext,
-  type ConnectorEvent,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type ClassifyContext, type ConnectorEvent, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { headerSecretField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';

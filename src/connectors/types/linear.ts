@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  type BuildContext,
-  type ConnectorEvent,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type BuildContext, type ConnectorEvent, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, textField } from '../fields.ts';
 import { alertFields, alertLookBack, whyNoAlert } from '../shared/alert.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ConnectorResponse } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { parseJson, valueAt } from '../shared/classify.ts';
 
 /** What a response from n8n says about the workflow, if n8n itself wrote it. */

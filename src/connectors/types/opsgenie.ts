@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type BuildContext, type ConnectorEvent, type ConnectorRequest, defineConnector } from '../definition.ts';
+import { type BuildContext, type ConnectorEvent, defineConnector } from '../definition.ts';
+import type { ConnectorRequest } from '../exchange.ts';
 import { choiceField, secretField } from '../fields.ts';
 import {
   alertDetails,

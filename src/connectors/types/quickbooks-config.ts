@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConnectorRequest } from '../definition.ts';
+import type { ConnectorRequest } from '../exchange.ts';
 import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { requireCredential } from '../shared/credential-rule.ts';

@@ -1,4 +1,5 @@
-import type { ConnectorResponse, Outcome } from '../definition.ts';
+import type { Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 
 /** The currency of all our amounts. */

@@ -1,4 +1,4 @@
-import type { ConnectorRequest, ConnectorResponse } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import type { Booking } from '../shared/booking.ts';
 import { parseJson, valueAt } from '../shared/classify.ts';
 import { type Config, query } from './quickbooks-config.ts';

@@ -1,4 +1,5 @@
-import type { BuildContext, ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
+import type { BuildContext, Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { bearer } from '../shared/bearer.ts';
 import type { Booking } from '../shared/booking.ts';
 import { parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';

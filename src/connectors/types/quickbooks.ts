@@ -1,11 +1,5 @@
-import {
-  type ClassifyContext,
-  type ConnectorMemory,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type ClassifyContext, type ConnectorMemory, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { type Booking, bookingOf, heldBooking, isBooked, judgeBooked } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt } from '../shared/classify.ts';
 import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';

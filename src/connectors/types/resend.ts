@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ClassifyContext, type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { type ClassifyContext, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { fieldMeta, secretField } from '../fields.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';
 import { derivedId } from '../shared/derived-id.ts';

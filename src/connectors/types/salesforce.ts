@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, vendorUrlField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import {

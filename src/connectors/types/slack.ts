@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { vendorUrlField } from '../fields.ts';
 import { classifyByStatus, failedProbe, retry, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Fact, type Message, utcTime } from '../shared/message.ts';

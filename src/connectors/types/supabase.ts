@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, textField, vendorUrlField } from '../fields.ts';
 import { classifyByStatus, failedProbe, parseJson, reason, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { eventRow } from '../shared/row.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type ConnectorResponse, defineConnector, type Outcome } from '../definition.ts';
+import { defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorResponse } from '../exchange.ts';
 import { choiceField, vendorUrlField } from '../fields.ts';
 import { classifyByStatus, parseJson, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message, type Tone, utcTime } from '../shared/message.ts';

@@ -1,11 +1,6 @@
 import { z } from 'zod';
-import {
-  type ClassifyContext,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type ClassifyContext, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { secretField, textOrNumberField } from '../fields.ts';
 import { classifyByStatus, failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';
 import { describeEvent, type Message, utcTime } from '../shared/message.ts';

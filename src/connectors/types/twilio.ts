@@ -1,12 +1,6 @@
 import { z } from 'zod';
-import {
-  type ClassifyContext,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-  type ProbeOutcome,
-} from '../definition.ts';
+import { type ClassifyContext, defineConnector, type Outcome, type ProbeOutcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { choiceField, headerSecretField, textField } from '../fields.ts';
 import { failedProbe, parseJson, reason, retry, valueAt } from '../shared/classify.ts';
 import { describeEvent, type Message } from '../shared/message.ts';

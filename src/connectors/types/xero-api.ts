@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
+import type { Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { headerSecretField, textField } from '../fields.ts';
 import { bearer } from '../shared/bearer.ts';
 import { classifyByStatus, parseJson, retry, retryAfterSeconds, valueAt, vendorText } from '../shared/classify.ts';

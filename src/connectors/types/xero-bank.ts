@@ -1,4 +1,5 @@
-import type { ClassifyContext, ConnectorRequest, ConnectorResponse, Outcome } from '../definition.ts';
+import type { ClassifyContext, Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { type Booking, judgeBooked } from '../shared/booking.ts';
 import { retry, valueAt, vendorText } from '../shared/classify.ts';
 import { derivedId, resendSuffix } from '../shared/derived-id.ts';

@@ -1,10 +1,5 @@
-import {
-  type BuildContext,
-  type ConnectorRequest,
-  type ConnectorResponse,
-  defineConnector,
-  type Outcome,
-} from '../definition.ts';
+import { type BuildContext, defineConnector, type Outcome } from '../definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { bearer } from '../shared/bearer.ts';
 import { type Booking, bookingOf, isBooked, judgeBooked, numberTaken } from '../shared/booking.ts';
 import { failedProbe, parseJson, retry, valueAt, vendorText } from '../shared/classify.ts';

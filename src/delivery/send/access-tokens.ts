@@ -1,13 +1,10 @@
 import type pg from 'pg';
 import { sharedNow } from '../../clock.ts';
 import type { OauthApps } from '../../config/oauth-apps.ts';
-import type {
-  ConnectorDefinition,
-  ConnectorRequest,
-  ConnectorResponse,
-  TokenOutcome,
-} from '../../connectors/definition.ts';
+import type { TokenOutcome } from '../../connectors/credential.ts';
+import type { ConnectorDefinition } from '../../connectors/definition.ts';
 import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../connectors/exchange.ts';
 import { MIN_LIFETIME_SECONDS } from '../../connectors/shared/token-endpoint.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { createLru } from '../../lru.ts';

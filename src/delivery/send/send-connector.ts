@@ -3,9 +3,9 @@ import type {
   ConnectorDefinition,
   ConnectorEvent,
   ConnectorMemory,
-  ConnectorRequest,
   Outcome,
 } from '../../connectors/definition.ts';
+import type { ConnectorRequest } from '../../connectors/exchange.ts';
 import { cloudflareRefusal } from '../../connectors/shared/blocked.ts';
 import type { Egress, EgressResponse } from '../../egress/egress.ts';
 import { addPhases, NO_PHASES } from '../../egress/phases.ts';

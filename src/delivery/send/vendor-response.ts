@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ConnectorResponse } from '../../connectors/definition.ts';
+import type { ConnectorResponse } from '../../connectors/exchange.ts';
 import type { EgressResponse } from '../../egress/egress.ts';
 
 /** Converts a response to the form that connector types expect. */

@@ -4,13 +4,10 @@ import { requirePermission } from '../../auth/require-permission.ts';
 import { requireProject } from '../../auth/require-project.ts';
 import type { IdentifyAgain, Viewer } from '../../auth/viewer.ts';
 import type { OauthApp, OauthApps } from '../../config/oauth-apps.ts';
-import type {
-  ConnectorDefinition,
-  ConnectorRequest,
-  ConnectorType,
-  GrantDefinition,
-} from '../../connectors/definition.ts';
+import type { GrantDefinition } from '../../connectors/credential.ts';
+import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
 import type { ConnectorConfig } from '../../connectors/describe.ts';
+import type { ConnectorRequest } from '../../connectors/exchange.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';

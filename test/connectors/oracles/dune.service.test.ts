@@ -1,6 +1,6 @@
 import { ColumnType, ContentType, UploadsAPI } from '@duneanalytics/client-sdk';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../src/connectors/exchange.ts';
 import { dune } from '../../../src/connectors/types/dune.ts';
 import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';

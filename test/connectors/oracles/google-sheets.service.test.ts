@@ -1,6 +1,6 @@
 import { auth, sheets } from '@googleapis/sheets';
 import { expect, test } from 'vitest';
-import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../src/connectors/exchange.ts';
 import { googleSheets } from '../../../src/connectors/types/google-sheets.ts';
 import { EVENT_TYPES } from '../../../src/events/types.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';

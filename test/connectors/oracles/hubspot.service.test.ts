@@ -1,6 +1,6 @@
 import { Client } from '@hubspot/api-client';
 import { expect, test } from 'vitest';
-import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../src/connectors/exchange.ts';
 import { hubspot } from '../../../src/connectors/types/hubspot.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';

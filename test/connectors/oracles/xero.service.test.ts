@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AccountingApi } from 'xero-node';
-import type { ConnectorRequest } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../src/connectors/exchange.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
 import { type ReceivedRequest, startReceiver } from '../../support/receiver.ts';
 import { drive } from '../support/drive.ts';

@@ -1,10 +1,5 @@
-import type {
-  BuildContext,
-  ConnectorDefinition,
-  ConnectorEvent,
-  ConnectorRequest,
-  ConnectorResponse,
-} from '../../../src/connectors/definition.ts';
+import type { BuildContext, ConnectorDefinition, ConnectorEvent } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import type { TestResponse } from '../../support/receiver.ts';
 import { type Drive, drive } from './drive.ts';
 import { ask, toCall, type Vendor } from './vendors/vendor.ts';

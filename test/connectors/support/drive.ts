@@ -1,11 +1,5 @@
-import type {
-  BuildContext,
-  ConnectorDefinition,
-  ConnectorEvent,
-  ConnectorRequest,
-  ConnectorResponse,
-  Outcome,
-} from '../../../src/connectors/definition.ts';
+import type { BuildContext, ConnectorDefinition, ConnectorEvent, Outcome } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import { sampleContext } from './samples.ts';
 
 export type Drive = {

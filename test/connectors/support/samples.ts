@@ -4,9 +4,8 @@ import type {
   ClassifyContext,
   ConnectorDefinition,
   ConnectorEvent,
-  ConnectorRequest,
-  ConnectorResponse,
 } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import { SAMPLE_PAYLOADS } from '../../../src/events/samples.ts';
 import { EVENT_TYPES, type EventPayload, type EventType } from '../../../src/events/types.ts';
 

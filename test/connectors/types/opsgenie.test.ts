@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectorRequest, Outcome } from '../../../src/connectors/definition.ts';
+import type { Outcome } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../src/connectors/exchange.ts';
 import { opsgenie } from '../../../src/connectors/types/opsgenie.ts';
 import { EVENT_TYPES } from '../../../src/events/types.ts';
 import {

@@ -1,4 +1,4 @@
-import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { sampleEvent, vendorResponse } from '../support/samples.ts';
 

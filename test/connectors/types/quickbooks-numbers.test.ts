@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectorResponse } from '../../../src/connectors/definition.ts';
+import type { ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import { quickbooks } from '../../../src/connectors/types/quickbooks.ts';
 import { drive } from '../support/drive.ts';
 import { vendorResponse } from '../support/samples.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/definition.ts';
+import type { ConnectorRequest, ConnectorResponse } from '../../../src/connectors/exchange.ts';
 import { bookingOf } from '../../../src/connectors/shared/booking.ts';
 import { xero } from '../../../src/connectors/types/xero.ts';
 import { drive } from '../support/drive.ts';

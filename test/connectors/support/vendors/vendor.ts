@@ -1,4 +1,4 @@
-import type { ConnectorRequest } from '../../../../src/connectors/definition.ts';
+import type { ConnectorRequest } from '../../../../src/connectors/exchange.ts';
 import type { TestResponse } from '../../../support/receiver.ts';
 
 /** A call from a vendor's point of view. */
