@@ -77,7 +77,7 @@ export function inTurnByDomain(lookup: Resolve, maxWaitMilliseconds: number): Re
  * The part of a name that someone has registered, such as `shop.com`, `shop.co.uk`, or `shop.vercel.app`. All names under
  * it belong to the same owner (https://publicsuffix.org).
  */
-function domainOf(hostname: string): string {
+export function domainOf(hostname: string): string {
   return (
     getDomain(hostname, { allowPrivateDomains: true, extractHostname: false, validateHostname: false }) ?? hostname
   );

@@ -4,6 +4,7 @@ import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
 import { type EgressRequest, exchange, type ReceivedResponse } from './exchange.ts';
 import { createGuardedConnect, type EgressLog } from './guarded-connect.ts';
+import { createHandshakes } from './handshakes.ts';
 import { keptConnections, MAX_KEPT_CONNECTIONS } from './kept-connections.ts';
 import { boundLookup, createLookup, type Lookup } from './lookup.ts';
 import { OriginPools } from './origin-pools.ts';
@@ -83,9 +84,19 @@ const MAX_IDENTITIES = 1_000;
 export function createEgress(options: EgressOptions): Egress {
   const { log, proxy, hostOverrides = {}, connectTimeoutMilliseconds = 5_000 } = options;
   const lookup = boundLookup(options.lookup ?? createLookup(), connectTimeoutMilliseconds);
+  const handshakes = createHandshakes(connectTimeoutMilliseconds);
   const openTunnel = proxy && createTunnels(proxy, { log, timeoutMilliseconds: connectTimeoutMilliseconds });
   const connectWithin = (allow: EgressAllow, tls?: TlsIdentity) =>
-    createGuardedConnect({ allow, log, lookup, hostOverrides, connectTimeoutMilliseconds, openTunnel, tls });
+    createGuardedConnect({
+      allow,
+      log,
+      lookup,
+      handshakes,
+      hostOverrides,
+      connectTimeoutMilliseconds,
+      openTunnel,
+      tls,
+    });
   const poolOptions = {
     connect: connectWithin(options.allow),
     connections: options.connectionsPerOrigin ?? 128,

@@ -1,10 +1,11 @@
 import { isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { DEFAULT_CIPHERS } from 'node:tls';
+import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 import { isPublicAddress, parseAddress } from './address.ts';
 import type { EgressAllow } from './allow-list.ts';
 import { EgressError, toEgressError } from './egress-error.ts';
+import type { Handshakes } from './handshakes.ts';
 import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
 import type { OpenTunnel } from './proxy.ts';
@@ -20,6 +21,7 @@ export type GuardedConnectOptions = {
   allow: EgressAllow;
   log: EgressLog;
   lookup: Lookup;
+  handshakes: Handshakes;
   /** Host name → the origin (`http://127.0.0.1:4010`) that replaces it. The replacement is checked like any other target. */
   hostOverrides: Record<string, string>;
   connectTimeoutMilliseconds: number;
@@ -48,8 +50,9 @@ const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
  */
 export function createGuardedConnect(options: GuardedConnectOptions): buildConnector.connector {
   requireSocketFunctions();
-  const { allow, log, lookup, openTunnel, tls } = options;
+  const { allow, log, lookup, handshakes, openTunnel, tls } = options;
   const timeout = options.connectTimeoutMilliseconds;
+  const hasOwnAuthority = tls?.certificateAuthority !== undefined;
   const connectTo = buildConnector({ allowH2: false, timeout, ciphers: CIPHERS, ...(tls && tlsOptionsOf(tls)) });
   const overrides = new Map(
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
@@ -77,6 +80,14 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
     throw new EgressError('target_not_allowed');
   }
 
+  /** Opens a connection without TLS. */
+  function openSocket(address: string, port: number, opening: Opening): Promise<Socket> {
+    const place = { protocol: 'http:', hostname: address, port: String(port) };
+    return (openTunnel ? openTunnel(address, port) : connectOnce(connectTo, place)).finally(() =>
+      opening.end('connectMs'),
+    );
+  }
+
   async function open(request: buildConnector.Options, opening: Opening): Promise<Socket> {
     const { protocol, hostname } = request;
     const port = Number(request.port) || (protocol === 'https:' ? 443 : 80);
@@ -87,10 +98,12 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
     for (const address of addresses.slice(0, MAX_ATTEMPTS)) {
       try {
         const { protocol, port } = target;
+        const socket = await openSocket(address, port, opening);
+        if (protocol !== 'https:') return socket;
         const place = { protocol, hostname: address, port: String(port), ...servername };
-        if (!openTunnel) return await connectOnce(connectTo, place, opening);
-        const tunnel = await openTunnel(address, port).finally(() => opening.end('connectMs'));
-        return protocol === 'https:' ? await secure(connectTo, place, tunnel, opening) : tunnel;
+        return await secure(socket, opening, () =>
+          handshakes.run({ hostname, address, hasOwnAuthority }, (watch) => startTls(connectTo, place, socket, watch)),
+        );
       } catch (error) {
         failures.push(error);
         if (HOPELESS.has(toEgressError(error).errorClass)) break;
@@ -134,42 +147,39 @@ function targetOf(url: URL): Target {
   return { protocol: url.protocol, hostname: hostnameOf(url), port: portOf(url) };
 }
 
-function connectOnce(
-  connectTo: buildConnector.connector,
-  options: buildConnector.Options,
-  opening: Opening,
-): Promise<Socket> {
+function connectOnce(connectTo: buildConnector.connector, options: buildConnector.Options): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    let phase: 'connectMs' | 'tlsMs' = 'connectMs';
-    // undici returns the socket while it is still connecting, but undici's types don't say so.
-    const socket = connectTo(options, (error, connected) => {
-      opening.end(phase);
-      if (error) reject(error);
-      else resolve(connected);
-    }) as unknown as Socket;
-    if (options.protocol !== 'https:') return;
-    socket.once('connect', () => {
-      opening.end(phase);
-      phase = 'tlsMs';
-    });
+    connectTo(options, (error, connected) => (error ? reject(error) : resolve(connected)));
   });
 }
 
-/** Establishes TLS through a tunnel. */
-async function secure(
-  connectTo: buildConnector.connector,
-  options: buildConnector.Options,
-  tunnel: Socket,
-  opening: Opening,
-): Promise<Socket> {
+/** Runs a handshake on a connection, and closes the connection if it fails. */
+async function secure(socket: Socket, opening: Opening, handshake: () => Promise<Socket>): Promise<Socket> {
+  // It may fail while the handshake waits for its turn.
+  socket.on('error', () => {});
   try {
-    return await new Promise<Socket>((resolve, reject) => {
-      connectTo({ ...options, httpSocket: tunnel }, (error, connected) => (error ? reject(error) : resolve(connected)));
-    });
+    return await handshake();
   } catch (error) {
-    tunnel.destroy();
+    socket.destroy();
     throw error;
   } finally {
     opening.end('tlsMs');
   }
+}
+
+/** @param watch called with the secure socket before the handshake starts. */
+function startTls(
+  connectTo: buildConnector.connector,
+  options: buildConnector.Options,
+  socket: Socket,
+  watch: (socket: TLSSocket) => void,
+): Promise<Socket> {
+  if (socket.destroyed) throw new EgressError('connection_reset');
+  return new Promise((resolve, reject) => {
+    // undici returns the socket while it is still connecting, but undici's types don't say so.
+    const secured = connectTo({ ...options, httpSocket: socket }, (error, connected) =>
+      error ? reject(error) : resolve(connected),
+    ) as unknown as TLSSocket;
+    watch(secured);
+  });
 }

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../src/egress/allow-list.ts';
 import { createGuardedConnect } from '../../src/egress/guarded-connect.ts';
+import { createHandshakes } from '../../src/egress/handshakes.ts';
 import { OriginPools } from '../../src/egress/origin-pools.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { startRawServer } from './raw-server.ts';
@@ -132,6 +133,7 @@ describe('OriginPools', () => {
       allow: parseEgressAllow(loopback(server)),
       log: { debug: () => {}, warn: () => {} },
       lookup: async () => [],
+      handshakes: createHandshakes(5_000),
       hostOverrides: {},
       connectTimeoutMilliseconds: 5_000,
       openTunnel: undefined,
