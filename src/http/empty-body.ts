@@ -24,7 +24,7 @@ export function ignoreTypeOfEmptyBody(app: FastifyInstance): void {
 }
 
 /** Whether the headers already say that there is no body (RFC 9112 §6.3). */
-function hasNoBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+export function hasNoBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0;
 }
 

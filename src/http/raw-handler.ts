@@ -10,7 +10,7 @@ const handlersOf = new WeakMap<Server, RawHandler[]>();
  * Lets `handle` respond to requests before the framework sees them, but after the handlers that were added earlier. It
  * must behave as the framework would.
  *
- * @param handle if it returns false, it must not have changed the response.
+ * @param handle if it returns false, it must not have written anything to the response.
  * @throws Error if the framework hasn't added its one listener yet, because then it would also respond.
  */
 export function addRawHandler(server: Server, handle: RawHandler): void {

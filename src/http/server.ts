@@ -20,7 +20,7 @@ import { closeConnectionWith } from './queued-response.ts';
 import { traceRequest } from './trace-request.ts';
 import { closeUnread } from './unread.ts';
 import { respondToUnreadable } from './unreadable.ts';
-import { asksForSocket } from './upgrades.ts';
+import { asksForSocket, closeAfterIgnoredUpgrade } from './upgrades.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -96,6 +96,7 @@ export function createHttpServer(options: {
   }) as unknown as FastifyInstance;
   continueWhenRead(app.server);
   limitPipelines(app.server);
+  closeAfterIgnoredUpgrade(app.server);
   closeUnread(app.server);
 
   app.register(cors, {

@@ -1,4 +1,4 @@
-import { on } from 'node:events';
+import { on, once } from 'node:events';
 import { request as startRequest } from 'node:http';
 import { connect } from 'node:net';
 import pino from 'pino';
@@ -73,7 +73,21 @@ describe('an upgrade that is not offered is ignored', () => {
     expect(await send('POST', '/graphql', graphql, query)).toMatchObject({ status: 200 });
   });
 
-  test('and the connection stays usable', async () => {
+  test('and the connection closes if the request has a body, so that nothing after it is read as a request', async () => {
+    const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+    const closed = once(socket, 'close');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data;
+    });
+    const lines = [`Host: ${host}`, ...H2C, 'Content-Length: 5'];
+    socket.write(`${['POST /nowhere HTTP/1.1', ...lines].join('\r\n')}\r\n\r\nhello`);
+    await closed;
+    expect(received).toMatch(/^HTTP\/1\.1 404 .*\r\nConnection: close\r\n/s);
+    expect(received.match(/^HTTP/gm)).toHaveLength(1);
+  });
+
+  test('and the connection stays usable if there is no body', async () => {
     const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
     const responses = on(socket, 'data');
     for (const lines of [H2C, []]) {
