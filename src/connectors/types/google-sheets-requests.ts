@@ -28,6 +28,9 @@ const HEADINGS = [
 const TIME_COLUMN = HEADINGS.indexOf('Time (UTC)');
 const LAST_COLUMN = String.fromCharCode('A'.charCodeAt(0) + HEADINGS.length - 1);
 
+/** Enough for two thousand rows, even if people write longer text than event IDs into the first column. */
+const MAX_COLUMN_BYTES = 1_048_576;
+
 const MILLISECONDS_PER_DAY = 86_400_000;
 /** The number of days from 1899-12-30, where Google Sheets starts counting, to 1970-01-01. */
 const DAYS_BEFORE_1970 = 25_569;
@@ -120,6 +123,7 @@ export function readBack(config: SheetPlace, tab: Tab, firstRow: number): Connec
     method: 'GET',
     url: `${spreadsheetUrl(config)}/values/${ids}?majorDimension=COLUMNS&prettyPrint=false`,
     headers: bearer(config.accessToken),
+    maxResponseBytes: MAX_COLUMN_BYTES,
     step: 'read-back',
   };
 }

@@ -148,6 +148,8 @@ function afterReadBack(response: ConnectorResponse, context: Context): Outcome {
   const { config, events, memory } = context;
   const missing = events.filter((event) => !response.body.includes(`"${event.id}"`));
   if (missing.length === 0) return { kind: 'delivered', note: 'The rows already existed.' };
+  // The rest of the list may have the missing rows, and rows must not be appended twice.
+  if (parseJson(response.body) === undefined) return retry("Google Sheets' list of rows couldn't be read.");
   const tab = knownTab(config, memory);
   const request = tab ? appendRows(config, tab, missing, context, 'append-missing') : findTab(config);
   return { kind: 'next', request };

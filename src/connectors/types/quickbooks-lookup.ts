@@ -41,9 +41,9 @@ export type FoundReceipts = { ours: { number: string; reference: string }[]; isP
 
 /** Our receipts in the response to a lookup. Undefined if the response can't be read, for example, because it is too long. */
 export function receiptsIn(response: ConnectorResponse, booking: Booking): FoundReceipts | undefined {
-  const json = parseJson(response.body);
-  if (typeof json !== 'object' || json === null) return undefined;
-  const found = valueAt(json, 'QueryResponse', 'SalesReceipt');
+  const result = valueAt(parseJson(response.body), 'QueryResponse');
+  if (typeof result !== 'object' || result === null) return undefined;
+  const found = valueAt(result, 'SalesReceipt');
   const receipts = Array.isArray(found) ? found : [];
   const ours = receipts.flatMap((receipt) => {
     const reference = String(valueAt(receipt, 'PrivateNote') ?? '');

@@ -12,6 +12,12 @@ export const CONTACT_NAME = 'x402 API customers';
 export const CONNECT_AGAIN = 'Connect your app to the organization again, and save its credentials.';
 const MINUTE_WAIT_SECONDS = 60;
 const DAY_WAIT_SECONDS = 3600;
+/** The most that Xero returns in one response. */
+const PAGE_SIZE = 1000;
+/** Enough for a page of whole invoices. */
+const MAX_PAGE_BYTES = 4_194_304;
+/** Entries with these statuses no longer count, so a day can be booked again. */
+const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 const ACCOUNT_CODE = { pattern: /^[\w.-]{1,10}$/, hint: "Must be an account's code, such as 090." };
 
 const fields = z
@@ -60,7 +66,13 @@ export type Config = z.infer<typeof config>;
 
 /** @param query the encoded query, such as `where=…`. */
 export function find(resource: string, query: string, config: Config, step: string): ConnectorRequest {
-  return { method: 'GET', url: `${API_URL}/api.xro/2.0/${resource}?${query}`, headers: authorization(config), step };
+  const url = `${API_URL}/api.xro/2.0/${resource}?${query}`;
+  return { method: 'GET', url, headers: authorization(config), maxResponseBytes: MAX_PAGE_BYTES, step };
+}
+
+/** Finds the entries that match a filter. */
+export function findWhere(resource: string, filter: string, config: Config, step: string): ConnectorRequest {
+  return find(resource, `where=${encodeURIComponent(filter)}&page=1&pageSize=${PAGE_SIZE}`, config, step);
 }
 
 /**
@@ -83,11 +95,22 @@ export function dateFilter(date: string): string {
   return `Date==DateTime(${year},${month},${day})`;
 }
 
-/** The entries of a list in a response, such as `Invoices`. */
-export function listIn(response: ConnectorResponse, resource: string): unknown[] {
+/**
+ * The entries of a list in a response, such as `Invoices`. Undefined if the response can't be read, for example, because
+ * it is too long. That says nothing about which entries exist.
+ */
+export function listIn(response: ConnectorResponse, resource: string): unknown[] | undefined {
   const list = valueAt(parseJson(response.body), resource);
-  return Array.isArray(list) ? list : [];
+  return Array.isArray(list) ? list : undefined;
 }
+
+/** Like `listIn`, without the entries that no longer count. */
+export function bookedIn(response: ConnectorResponse, resource: string): unknown[] | undefined {
+  return listIn(response, resource)?.filter((entry) => !GONE.has(valueAt(entry, 'Status')));
+}
+
+/** The outcome if `listIn` can't read a response. If entries were created anyway, they could exist twice. */
+export const UNREADABLE = retry("Xero's list of entries couldn't be read.");
 
 /**
  * What Xero returned for a new entry: its fields, or the messages that say why it was rejected. Undefined if the status

@@ -3,7 +3,19 @@ import type { ConnectorRequest, ConnectorResponse } from '../exchange.ts';
 import { type Booking, judgeBooked } from '../shared/booking.ts';
 import { retry, valueAt, vendorText } from '../shared/classify.ts';
 import { derivedId, resendSuffix } from '../shared/derived-id.ts';
-import { CONTACT_NAME, type Config, classifyError, create, createdIn, dateFilter, find, listIn } from './xero-api.ts';
+import {
+  bookedIn,
+  CONTACT_NAME,
+  type Config,
+  classifyError,
+  create,
+  createdIn,
+  dateFilter,
+  find,
+  findWhere,
+  listIn,
+  UNREADABLE,
+} from './xero-api.ts';
 import { classifyRejection } from './xero-rejection.ts';
 
 /**
@@ -14,7 +26,6 @@ import { classifyRejection } from './xero-rejection.ts';
 const RESOURCE = 'BankTransactions';
 const CHECK = 'bank-check';
 const ACCOUNT = 'bank-account';
-const DELETED = 'DELETED';
 
 /** A bank transaction uses its account's currency, so the account must use the currency of our amounts. */
 const BOOKED_CURRENCY = 'USD';
@@ -27,7 +38,7 @@ export function findReceived({ isDayTotal, date, number, dayNumber }: Booking, c
     ? `Reference.StartsWith("${dayNumber}")`
     : `(Reference.StartsWith("${number} ") OR Reference.StartsWith("${dayNumber} "))`;
   const filter = `Type=="RECEIVE" AND ${dateFilter(date)} AND Reference!=null AND ${isOurs}`;
-  return find(RESOURCE, `where=${encodeURIComponent(filter)}&page=1&pageSize=20`, config, CHECK);
+  return findWhere(RESOURCE, filter, config, CHECK);
 }
 
 /** The outcome of a response to one of this file's requests. */
@@ -37,11 +48,14 @@ export function classifyReceived(response: ConnectorResponse, context: Context):
   if (response.statusCode !== 200) return classifyError(response, config, now);
   const request = createReceived(booking, config, context);
   if (step === ACCOUNT) {
+    if (!listIn(response, 'Accounts')) return UNREADABLE;
     const problem = accountProblem(response, config);
     if (problem) return { kind: 'pause', reason: problem };
     return { kind: 'next', request, remember: { [accountKey(config)]: BOOKED_CURRENCY } };
   }
-  const verdict = judgeBooked(booking, documentsIn(response));
+  const documents = documentsIn(response);
+  if (!documents) return UNREADABLE;
+  const verdict = judgeBooked(booking, documents);
   if (verdict) return verdict;
   return { kind: 'next', request: memory[accountKey(config)] === BOOKED_CURRENCY ? request : findAccount(config) };
 }
@@ -52,7 +66,7 @@ export function findAccount(config: Config): ConnectorRequest {
 
 /** Why revenue can't be booked to the bank account, or undefined if it can. */
 export function accountProblem(response: ConnectorResponse, { bankAccountCode }: Config): string | undefined {
-  const account = listIn(response, 'Accounts').find((entry) => valueAt(entry, 'Code') === bankAccountCode);
+  const account = listIn(response, 'Accounts')?.find((entry) => valueAt(entry, 'Code') === bankAccountCode);
   if (valueAt(account, 'Type') !== 'BANK' || valueAt(account, 'Status') !== 'ACTIVE') {
     return `Xero has no active bank account with the code ${bankAccountCode}. Check the bank account code.`;
   }
@@ -79,13 +93,11 @@ function createReceived(booking: Booking, config: Config, context: Context): Con
   return create(RESOURCE, transaction, config, key, 'bank-send');
 }
 
-function documentsIn(response: ConnectorResponse): { number: unknown; reference: unknown }[] {
-  return listIn(response, RESOURCE)
-    .filter((transaction) => valueAt(transaction, 'Status') !== DELETED)
-    .map((transaction) => {
-      const reference = String(valueAt(transaction, 'Reference') ?? '');
-      return { number: reference.split(' ')[0], reference };
-    });
+function documentsIn(response: ConnectorResponse): { number: unknown; reference: unknown }[] | undefined {
+  return bookedIn(response, RESOURCE)?.map((transaction) => {
+    const reference = String(valueAt(transaction, 'Reference') ?? '');
+    return { number: reference.split(' ')[0], reference };
+  });
 }
 
 function classifyCreated(response: ConnectorResponse, { booking, config, now }: Context): Outcome {

@@ -7,6 +7,7 @@ import { derivedId, resendSuffix } from '../shared/derived-id.ts';
 import { authorizationUrl, oauthClient } from '../shared/oauth-client.ts';
 import {
   API_URL,
+  bookedIn,
   CONNECT_AGAIN,
   CONTACT_NAME,
   type Config,
@@ -16,15 +17,14 @@ import {
   createdIn,
   dateFilter,
   find,
-  listIn,
+  findWhere,
+  UNREADABLE,
 } from './xero-api.ts';
 import { accountProblem, classifyReceived, findAccount, findReceived } from './xero-bank.ts';
 import { classifyRejection } from './xero-rejection.ts';
 
 /** How long a person has to record the payment of an invoice before it counts as overdue. */
 const DAYS_UNTIL_DUE = 30;
-/** Invoices with these statuses no longer count, so a day can be booked again. */
-const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 
 /**
  * Creates draft sales invoices (https://developer.xero.com/documentation/api/accounting/invoices) for a person to
@@ -82,7 +82,9 @@ export const xero = defineConnector<Config>({
     if (step.startsWith('bank-')) return classifyReceived(response, { ...context, booking });
     if (step === 'send') return classifyInvoice(response, booking, config, now);
     if (response.statusCode !== 200) return classifyError(response, config, now);
-    const verdict = judgeBooked(booking, documentsOf(response));
+    const documents = documentsIn(response);
+    if (!documents) return UNREADABLE;
+    const verdict = judgeBooked(booking, documents);
     if (verdict) return verdict;
     if (step === 'check') return { kind: 'next', request: createInvoice(booking, config, context) };
     // Xero says that the number exists, but doesn't return the invoice.
@@ -141,21 +143,18 @@ function createInvoice(booking: Booking, config: Config, context: BuildContext):
 /** Finds our invoices for the day: the one for the total, and any for individual payments. */
 function findDay({ date, dayNumber }: Booking, config: Config): ConnectorRequest {
   const filter = `${dateFilter(date)} AND InvoiceNumber!=null AND InvoiceNumber.StartsWith("${dayNumber}")`;
-  return find('Invoices', `where=${encodeURIComponent(filter)}&page=1&pageSize=20`, config, 'check');
+  return findWhere('Invoices', filter, config, 'check');
 }
 
 function findNumbers({ number, dayNumber }: Booking, config: Config, step: string): ConnectorRequest {
   return find('Invoices', `InvoiceNumbers=${[...new Set([number, dayNumber])].join(',')}`, config, step);
 }
 
-function documentsOf(response: ConnectorResponse): { number: unknown; reference: unknown }[] {
-  return listIn(response, 'Invoices')
-    .map((invoice) => ({
-      number: valueAt(invoice, 'InvoiceNumber'),
-      reference: valueAt(invoice, 'Reference'),
-      status: valueAt(invoice, 'Status'),
-    }))
-    .filter(({ status }) => !GONE.has(status));
+function documentsIn(response: ConnectorResponse): { number: unknown; reference: unknown }[] | undefined {
+  return bookedIn(response, 'Invoices')?.map((invoice) => ({
+    number: valueAt(invoice, 'InvoiceNumber'),
+    reference: valueAt(invoice, 'Reference'),
+  }));
 }
 
 function classifyInvoice(response: ConnectorResponse, booking: Booking, config: Config, now: Date): Outcome {

@@ -43,6 +43,8 @@ function expectSame(theirs: ReceivedRequest | undefined, ours: ConnectorRequest)
 }
 
 const ANSWERS: Record<string, object> = {
+  check: { QueryResponse: {} },
+  dated: { QueryResponse: {} },
   preferences: { Preferences: { CurrencyPrefs: { HomeCurrency: { value: 'GBP' }, MultiCurrencyEnabled: true } } },
   item: { QueryResponse: { Item: [{ Id: '21' }] } },
   rate: { ExchangeRate: { SourceCurrencyCode: 'USD', TargetCurrencyCode: 'GBP', Rate: 0.79 } },

@@ -70,7 +70,7 @@ test('the Xero connector looks up the invoices for a day the way the library doe
   const none = undefined;
   await api.getInvoices(
     config.tenantId,
-    ...([none, where, none, none, none, none, none, 1, none, none, none, none, 20] as const),
+    ...([none, where, none, none, none, none, none, 1, none, none, none, none, 1000] as const),
   );
   expectSame((await receiver.waitFor(1))[0], ours);
 });
@@ -90,7 +90,7 @@ describe('the Xero connector with a bank account', () => {
   const account = { Code: '090', Type: 'BANK', Status: 'ACTIVE', CurrencyCode: 'USD' };
   const requestsFor = (eventType: 'revenue.daily_summary' | 'payment.settled') =>
     drive(xero, banked, [sampleEvent(eventType)], ({ step }) =>
-      vendorResponse(200, step === 'bank-account' ? { Accounts: [account] } : {}),
+      vendorResponse(200, step === 'bank-account' ? { Accounts: [account] } : { BankTransactions: [] }),
     ).requests;
 
   test.each(['revenue.daily_summary', 'payment.settled'] as const)(
@@ -132,7 +132,7 @@ describe('the Xero connector with a bank account', () => {
     const { receiver, api } = await startXero();
     await using _ = receiver;
     const none = undefined;
-    await api.getBankTransactions(config.tenantId, none, whereOf(check!), none, 1, none, 20);
+    await api.getBankTransactions(config.tenantId, none, whereOf(check!), none, 1, none, 1000);
     await api.getAccounts(config.tenantId, none, whereOf(accounts!));
     const [theirCheck, theirAccounts] = await receiver.waitFor(2);
     expectSame(theirCheck, check!);

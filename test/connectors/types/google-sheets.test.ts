@@ -292,6 +292,14 @@ describe('a retry to Google Sheets', () => {
     const cut = vendorResponse(200, '{"values":[["evt_1","evt_2","ev');
     expect(steps(inOrder(spreadsheet(filled), cut)).outcome.kind).toBe('delivered');
   });
+
+  test.each(['{"values":[["evt_1","ev', '<html>', ''])('appends nothing if the list ends early: %j', (body) => {
+    const cut = { ...vendorResponse(200), body };
+    const { outcome, steps: taken, requests } = steps(inOrder(spreadsheet(filled), cut, appended(1), changed));
+    expect(taken).toEqual(['tab', 'read-back']);
+    expect(outcome.kind).toBe('retry');
+    expect(requests[1]?.maxResponseBytes).toBe(1_048_576);
+  });
 });
 
 describe('reading Google Sheets responses', () => {

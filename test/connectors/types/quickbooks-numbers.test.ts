@@ -57,6 +57,12 @@ describe('a QuickBooks company that numbers its receipts itself', () => {
     expect(driven(event, { dated: receipts(receipt) }).steps).toEqual(['check', 'dated:1', 'send']);
   });
 
+  test.each(['check', 'dated:1'])('gets no entry if the response to the lookup %s has no result', (step) => {
+    const { outcome, steps } = driven(day, { [step]: vendorResponse(200, { time: 'now' }) });
+    expect(steps.at(-1)).toBe(step);
+    expect(outcome.kind).toBe('retry');
+  });
+
   test('has all pages of a busy day read, and further ones only if it keeps our numbers', () => {
     const second = driven(day, { 'dated:1': page(), 'dated:1001': receipts(unnumbered(day)) });
     expect(second.steps).toEqual(['check', 'dated:1', 'dated:1001']);

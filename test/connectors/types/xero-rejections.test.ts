@@ -88,7 +88,7 @@ test.each([
   "Account code '200' has been archived, or deleted. Each line item must reference a valid account.",
   "The bank account 'Wallet' is archived and cannot be used",
 ])('a Xero bank transaction pauses the connector if an account is archived: %s', (message) => {
-  const bank = vendor({ 'bank-check': vendorResponse(200, {}), 'bank-send': refused(message) });
+  const bank = vendor({ 'bank-check': vendorResponse(200, { BankTransactions: [] }), 'bank-send': refused(message) });
   const { outcome } = drive(xero, { ...config, ...BANK }, [day], bank, { memory: KNOWN });
   expect(outcome).toMatchObject({ kind: 'pause', reason: expect.stringMatching(/^Check the account codes/) });
 });

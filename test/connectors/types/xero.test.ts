@@ -105,6 +105,14 @@ describe('a Xero request', () => {
   });
 });
 
+/** Successful responses that don't say which entries exist. */
+const UNREADABLE: [string, ConnectorResponse][] = [
+  ['is cut off', { ...nothing, body: '{"Invoices":[{"InvoiceID":"1"},{"Invoi' }],
+  ["isn't JSON", vendorResponse(200, '<html>')],
+  ['is empty', { ...nothing, body: '' }],
+  ['has no list', vendorResponse(200, { Status: 'OK' })],
+];
+
 describe('Xero bank transactions', () => {
   const banked = { ...config, bankAccountCode: '090', revenueAccountCode: '200' };
   const transactionsUrl = 'https://api.xero.com/api.xro/2.0/BankTransactions';
@@ -176,8 +184,17 @@ describe('Xero bank transactions', () => {
     expect(outcome.kind).toBe(kind);
   });
 
-  test('are created again if they were deleted', () => {
-    const check = list({ Reference: `${numberOf(day)} ${day.id}`, Status: 'DELETED' });
+  test.each(UNREADABLE)("aren't created if the lookup's response %s, because they may exist", (_what, response) => {
+    for (const event of [day, payment]) {
+      const { outcome, steps } = drive(xero, banked, [event], bank({ 'bank-check': response }), { memory: known });
+      expect(steps).toEqual(['bank-check']);
+      expect(outcome.kind).toBe('retry');
+    }
+    expect(drive(xero, banked, [day], bank({ 'bank-account': response })).outcome.kind).toBe('retry');
+  });
+
+  test.each(['DELETED', 'VOIDED'])('are created again if they were %s', (Status) => {
+    const check = list({ Reference: `${numberOf(day)} ${day.id}`, Status });
     const { steps } = drive(xero, banked, [day], bank({ 'bank-check': check }), { memory: known });
     expect(steps).toEqual(['bank-check', 'bank-send']);
   });
@@ -242,6 +259,27 @@ describe('Xero duplicates', () => {
     expect(drive(xero, config, [day], vendor({ check: invoices(single) })).outcome.kind).toBe('drop');
     const voided = invoices({ ...single, Status: 'VOIDED' });
     expect(drive(xero, config, [day], vendor({ check: voided })).steps).toEqual(['check', 'send']);
+  });
+
+  test('are prevented even if a day has more voided invoices than Xero lists by default', () => {
+    const { url, maxResponseBytes } = requestOf(xero.build([day], config, sampleContext()));
+    const pageSize = Number(new URL(url).searchParams.get('pageSize'));
+    expect(pageSize).toBe(1000);
+    // Invoices are listed with their lines and their contact.
+    expect(maxResponseBytes).toBeGreaterThanOrEqual(pageSize * 4_000);
+    const list = [...Array.from({ length: 200 }, () => ({ ...own(payment), Status: 'VOIDED' })), own(payment)];
+    const { outcome } = drive(xero, config, [day], vendor({ check: invoices(...list.slice(0, pageSize)) }));
+    expect(outcome.kind).toBe('drop');
+  });
+
+  test.each(UNREADABLE)("are prevented if the lookup's response %s", (_what, response) => {
+    for (const event of [day, payment]) {
+      const { outcome, steps } = drive(xero, config, [event], vendor({ check: response }), nextDay);
+      expect(steps).toEqual(['check']);
+      expect(outcome.kind).toBe('retry');
+    }
+    const rejected = drive(xero, config, [day], vendor({ send: duplicate, 'read-back': response }));
+    expect(rejected.outcome.kind).toBe('retry');
   });
 
   test("are prevented by looking up a late payment's day before booking the payment", () => {
