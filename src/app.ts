@@ -85,13 +85,21 @@ export async function startApp(options: AppOptions): Promise<App> {
       await serveApiRole(resources, http);
     }
     gateway?.serve(http);
+    // Running requests need everything that was opened before, but not the worker. It stops while they finish, because
+    // a client can keep a request from finishing until the process has to exit.
+    let finished: Promise<unknown> | undefined;
+    onClose(() => finished);
     if (roles.has('worker')) {
       const { startWorkerRole } = await import('./roles/worker.ts');
       startWorkerRole(resources, () => consoleOrigin(http));
     }
 
     await http.listen({ port: config.port, host: config.host });
-    onClose(() => http.close());
+    onClose(() => {
+      finished = http.close();
+      // Whoever waits for it reports the error.
+      finished.catch(() => {});
+    });
     return {
       url: config.publicUrl ?? listeningUrl(http),
       http,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { startTestApp } from '../support/app.ts';
 
@@ -25,5 +26,28 @@ test('a request that arrives while the service stops gets a 503 that says to ret
   expect(response.toLowerCase()).toContain('\r\nretry-after: 1\r\n');
   expect(response.toLowerCase()).toContain('\r\nconnection: close\r\n');
   expect(JSON.parse(response.slice(response.indexOf('{')))).toMatchObject({ code: 'UNAVAILABLE', status: 503 });
+  await stopped;
+});
+
+test('a request that never arrives completely doesn’t keep the worker from stopping', async () => {
+  const app = await startTestApp();
+  const database = new pg.Client({ connectionString: app.databaseUrl });
+  await database.connect();
+  const queueConnections = async () => {
+    const { rowCount } = await database.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate-queue'`,
+    );
+    return rowCount;
+  };
+  await expect.poll(queueConnections).toBeGreaterThan(0);
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write('GET /healthz HTTP/1.1\r\n');
+  // The server has read the first line by the time it has responded to a later request.
+  await fetch(`${app.url}/healthz`);
+  const stopped = app.stop();
+  await expect.poll(queueConnections, { timeout: 30_000 }).toBe(0);
+  await database.end();
+  socket.destroy();
   await stopped;
 });
