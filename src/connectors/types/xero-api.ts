@@ -16,6 +16,8 @@ const DAY_WAIT_SECONDS = 3600;
 const PAGE_SIZE = 1000;
 /** Enough for a page of whole invoices. */
 const MAX_PAGE_BYTES = 4_194_304;
+/** How far entries are looked for from their original date. */
+const MAX_MOVED_DAYS = 92;
 /** Entries with these statuses no longer count, so a day can be booked again. */
 const GONE: ReadonlySet<unknown> = new Set(['VOIDED', 'DELETED']);
 const ACCOUNT_CODE = { pattern: /^[\w.-]{1,10}$/, hint: "Must be an account's code, such as 090." };
@@ -89,10 +91,18 @@ export function create(resource: string, entry: object, config: Config, idempote
   } satisfies ConnectorRequest;
 }
 
-/** The `DateTime` of a filter for a day, given as YYYY-MM-DD. */
+/**
+ * A filter for entries dated around a day, given as YYYY-MM-DD. Entries are recognized by their numbers, because someone may
+ * have changed their dates, but without a date, Xero searches all entries.
+ */
 export function dateFilter(date: string): string {
-  const [year, month, day] = date.split('-');
-  return `Date==DateTime(${year},${month},${day})`;
+  const at = (days: number) => `DateTime(${daysAfter(date, days).replaceAll('-', ',')})`;
+  return `Date>=${at(-MAX_MOVED_DAYS)} AND Date<=${at(MAX_MOVED_DAYS)}`;
+}
+
+/** The date that is `days` days later, as YYYY-MM-DD. */
+export function daysAfter(date: string, days: number): string {
+  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   create,
   createdIn,
   dateFilter,
+  daysAfter,
   find,
   findWhere,
   UNREADABLE,
@@ -171,9 +172,4 @@ function classifyInvoice(response: ConnectorResponse, booking: Booking, config: 
     return { kind: 'next', request: findNumbers(booking, config, 'read-back') };
   }
   return classifyRejection(messages, booking, config);
-}
-
-/** The date that is `days` days later, as YYYY-MM-DD. */
-function daysAfter(date: string, days: number): string {
-  return new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
 }
