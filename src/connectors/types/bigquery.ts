@@ -70,6 +70,9 @@ const fields = z.strictObject({
 const config = requireCredential(fields, ['serviceAccountKey']);
 type Config = z.infer<typeof config>;
 
+/** If one row is invalid, Google returns an error for each row. For 500 rows, that is more than 64 KB. */
+const MAX_ERROR_BYTES = 1_048_576;
+
 /** Inserts one row per event through `tabledata.insertAll` (https://cloud.google.com/bigquery/docs/reference/rest/v2/tabledata/insertAll). */
 export const bigquery = defineConnector<Config>({
   type: 'bigquery',
@@ -91,6 +94,7 @@ export const bigquery = defineConnector<Config>({
       headers: { ...bearer(config.accessToken), 'content-type': 'application/json' },
       // If one row is invalid, none is stored, so a smaller batch can be sent without duplicates.
       body: JSON.stringify({ skipInvalidRows: false, ignoreUnknownValues: true, rows: events.map(rowOf) }),
+      maxResponseBytes: MAX_ERROR_BYTES,
     };
   },
 

@@ -183,12 +183,16 @@ function sendMessage(settings: Config, message: Message): ConnectorRequest {
   };
 }
 
+/** A list of a hundred messages usually takes about 100 KB. If it were cut off, it wouldn't show whether the SMS was sent. */
+const MAX_LIST_BYTES = 1_048_576;
+
 function listMessages(settings: Config, step: string, most = 100): ConnectorRequest {
   const query = new URLSearchParams({ To: settings.to, PageSize: String(most) });
   return {
     method: 'GET',
     url: `${accountUrl(settings, '/Messages.json')}?${query}`,
     headers: { authorization: basicAuth(settings) },
+    maxResponseBytes: MAX_LIST_BYTES,
     step,
   };
 }

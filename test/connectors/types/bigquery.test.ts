@@ -138,6 +138,21 @@ describe('reading BigQuery responses', () => {
     expect(classify(vendorResponse(429, '', { 'retry-after': '600' }))).toMatchObject({ afterSeconds: 600 });
   });
 
+  test('can have an error for each row of a full batch, which must be read completely', () => {
+    const events = Array(500).fill(settled) as unknown as [typeof settled];
+    const stopped = { reason: 'stopped', location: '', debugInfo: '', message: '' };
+    const insertErrors = events.map((_, index) => ({
+      index,
+      errors: [index === 499 ? { ...stopped, reason: 'invalid', location: 'amount_usd', message: 'bad' } : stopped],
+    }));
+    const body = JSON.stringify({ kind: 'bigquery#tableDataInsertAllResponse', insertErrors }, null, 1);
+    const limit = requestOf(bigquery.build(events, config, sampleContext())).maxResponseBytes ?? 65_536;
+    expect(classify({ ...vendorResponse(200), body: body.slice(0, limit) })).toEqual({
+      kind: 'drop',
+      reason: 'BigQuery rejected the row (column amount_usd): bad',
+    });
+  });
+
   test('names the column of a rejected row without revealing the token', () => {
     const response = vendorResponse(200, {
       insertErrors: [{ index: 0, errors: [{ reason: 'invalid', location: 'amount_usd', message: 'bad ya29.token' }] }],

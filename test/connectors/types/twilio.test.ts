@@ -170,8 +170,40 @@ describe('an SMS that may already have been sent', () => {
       method: 'GET',
       url: `${base}/Messages.json?To=%2B15558675310&PageSize=100`,
       headers: { authorization },
+      maxResponseBytes: 1_048_576,
       step: 'lookup',
     });
+  });
+
+  test('is found in a list of a hundred messages, which must be read completely', () => {
+    const uri = `/2010-04-01/Accounts/${accountSid}/Messages/SM${'0'.repeat(32)}`;
+    const date = 'Thu, 24 Aug 2023 05:01:45 +0000';
+    const message = {
+      account_sid: accountSid,
+      api_version: '2010-04-01',
+      body: 'x'.repeat(160),
+      date_created: date,
+      date_sent: date,
+      date_updated: date,
+      direction: 'outbound-api',
+      error_code: null,
+      error_message: null,
+      from: config.from,
+      messaging_service_sid: null,
+      num_media: '0',
+      num_segments: '1',
+      price: null,
+      price_unit: null,
+      sid: `SM${'0'.repeat(32)}`,
+      status: 'delivered',
+      subresource_uris: { media: `${uri}/Media.json` },
+      to: config.to,
+      uri: `${uri}.json`,
+    };
+    const body = JSON.stringify({ messages: [...Array(99).fill(message), { ...message, body: sentBody }] });
+    const limit = requestOf(twilio.build([settled], config, ambiguous)).maxResponseBytes ?? 65_536;
+    const response = { ...vendorResponse(200), body: body.slice(0, limit) };
+    expect(twilio.classify(response, { ...ambiguous, step: 'lookup' }).kind).toBe('delivered');
   });
 
   test('counts as delivered if it is found', () => {
