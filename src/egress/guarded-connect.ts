@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
@@ -40,7 +41,9 @@ const MAX_ATTEMPTS = 3;
 const HOPELESS: ReadonlySet<string> = new Set(['tls_error', 'proxy_error']);
 // In finite-field Diffie-Hellman, the server chooses the numbers to calculate with. They can be so large that each
 // handshake holds up the whole process for seconds. Every server that supports it also supports elliptic curves.
-const CIPHERS = `${DEFAULT_CIPHERS}:!kDHE`;
+const ciphers = `${DEFAULT_CIPHERS}:!kDHE`;
+// In TLS 1.2, a server can start more handshakes on a connection, with other certificates, and those have no turns.
+const TLS_OPTIONS = { ciphers, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 
 /**
  * Opens the sockets of undici's clients. Every outgoing connection passes through here: the name is resolved once, all
@@ -53,7 +56,7 @@ export function createGuardedConnect(options: GuardedConnectOptions): buildConne
   const { allow, log, lookup, handshakes, openTunnel, tls } = options;
   const timeout = options.connectTimeoutMilliseconds;
   const hasOwnAuthority = tls?.certificateAuthority !== undefined;
-  const connectTo = buildConnector({ allowH2: false, timeout, ciphers: CIPHERS, ...(tls && tlsOptionsOf(tls)) });
+  const connectTo = buildConnector({ allowH2: false, timeout, ...TLS_OPTIONS, ...(tls && tlsOptionsOf(tls)) });
   const overrides = new Map(
     Object.entries(options.hostOverrides).map(([hostname, origin]) => [hostname, targetOf(new URL(origin))]),
   );

@@ -1,7 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createSecureContext, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import {
+  createSecureContext,
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+} from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createChain, ecKey, rsaKey } from './certificate-chain.ts';
 import { createTestEgress } from './support.ts';
@@ -89,6 +94,26 @@ describe('a server whose certificates are costly to check', () => {
     expect((await egress.failureOf(url(), { tls })).message).toContain(TOO_LONG);
     expect(handshakes()).toBe(1);
   });
+});
+
+test('a server can’t start another handshake on the same connection, with other certificates', async () => {
+  const { cert, key, root } = createChain('shop.test', 1);
+  let hasAgain = false;
+  const server = createTlsServer({ cert, key, maxVersion: 'TLSv1.2' }, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.renegotiate({}, (error) => {
+        hasAgain = !error;
+      });
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await using egress = createTestEgress({ allow: `127.0.0.1/32:${port}`, lookup: async () => ['127.0.0.1'] });
+  const tls = { id: 'own', certificateAuthority: root };
+  await egress.failureOf(`https://shop.test:${port}/`, { tls, timeoutMilliseconds: 1_000 });
+  expect(hasAgain).toBe(false);
+  server.close();
 });
 
 describe('a server gets any number of connections', () => {
