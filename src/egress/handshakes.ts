@@ -5,10 +5,10 @@ import { isCostlyChain } from './costly-chain.ts';
 import { domainOf } from './domain-turns.ts';
 import { EgressError } from './egress-error.ts';
 
-/** How many handshakes of a domain run at the same time. Enough for dozens of new connections a second. */
-const MAX_PER_DOMAIN = 8;
-/** The same for all domains at an address that aren't trusted yet. */
-const MAX_PER_ADDRESS = 16;
+/** How many handshakes run at the same time with a domain that is trusted. Enough for dozens of new connections a second. */
+const MAX_PER_TRUSTED_DOMAIN = 8;
+/** The same for all domains at an address that aren't trusted yet, each of which has one at a time. */
+const MAX_PER_ADDRESS = 2;
 /** After a costly handshake, connections to the same domain or address fail for this long. */
 const PAUSE_MILLISECONDS = 60_000;
 /** For this long after a costly handshake, only one runs at a time. */
@@ -42,8 +42,11 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
 
   const sinceCostly = (name: string) => now() - (costlyAt.get(name) ?? Number.NEGATIVE_INFINITY);
 
-  function startNext(name: string, place: Place, most: number): void {
-    const limit = sinceCostly(name) < COSTLY_FOR_MILLISECONDS ? 1 : most;
+  const mostAt = (domain: string) => (trusted.get(domain) ? MAX_PER_TRUSTED_DOMAIN : 1);
+
+  /** @param most returns how many handshakes may run at the place unless they are costly. */
+  function startNext(name: string, place: Place, most: () => number): void {
+    const limit = sinceCostly(name) < COSTLY_FOR_MILLISECONDS ? 1 : most();
     for (const next of place.waiting) {
       if (place.running >= limit) return;
       place.waiting.delete(next);
@@ -54,7 +57,7 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
   }
 
   /** Resolves to a function that ends the turn. */
-  async function takeTurn(name: string, most: number): Promise<() => void> {
+  async function takeTurn(name: string, most: () => number): Promise<() => void> {
     if (sinceCostly(name) < PAUSE_MILLISECONDS) throw new CostlyHandshake();
     const place = places.get(name) ?? { running: 0, waiting: new Set() };
     places.set(name, place);
@@ -94,8 +97,8 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
       const [domain, network] = [`name ${domainOf(hostname)}`, `address ${networkOf(address)}`];
       const turns: (() => void)[] = [];
       try {
-        turns.push(await takeTurn(domain, MAX_PER_DOMAIN));
-        if (!trusted.get(domain)) turns.push(await takeTurn(network, MAX_PER_ADDRESS));
+        turns.push(await takeTurn(domain, () => mostAt(domain)));
+        if (!trusted.get(domain)) turns.push(await takeTurn(network, () => MAX_PER_ADDRESS));
         const result = await handshake((socket) =>
           watchHandshake(socket, hasOwnAuthority, () => {
             trusted.delete(domain);
