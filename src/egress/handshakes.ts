@@ -5,11 +5,11 @@ import { isCostlyChain } from './costly-chain.ts';
 import { domainOf } from './domain-turns.ts';
 import { EgressError } from './egress-error.ts';
 
-/** How many handshakes run at the same time with a domain that is trusted. Enough for dozens of new connections a second. */
-const MAX_PER_TRUSTED_DOMAIN = 8;
-/** The same for all domains at an address that aren't trusted yet, each of which has one at a time. */
+/** How many handshakes run at the same time with a trusted domain at an address. Enough for dozens of new connections a second. */
+const MAX_PER_TRUSTED_SITE = 8;
+/** The same for all domains at an address that aren't trusted there yet, each of which has one at a time. */
 const MAX_PER_ADDRESS = 2;
-/** After a costly handshake, connections to the same domain or address fail for this long. */
+/** After a costly handshake, connections to the same address fail for this long. */
 const PAUSE_MILLISECONDS = 60_000;
 /** For this long after a costly handshake, only one runs at a time. */
 const COSTLY_FOR_MILLISECONDS = 3_600_000;
@@ -23,12 +23,13 @@ type Place = { running: number; waiting: Set<Waiting> };
 export type Handshakes = ReturnType<typeof createHandshakes>;
 
 /**
- * Limits how many TLS handshakes with a domain or an address run at the same time. The certificates that a server sends
+ * Limits how many TLS handshakes with an address run at the same time. The certificates that a server sends
  * are checked before anyone can look at them, and that can hold up the whole process (see `isCostlyChain`). A server that
  * makes a handshake costly gets no connections for a minute, and then a single handshake at a time.
  *
- * Domains of different owners often share an address. Those that have had a certificate from a public authority don't
- * depend on what other domains at their address do.
+ * Domains of different owners often share an address. Those that have had a certificate from a public authority there
+ * don't depend on what other domains at the address do. Names in one domain can also have different owners, such as those
+ * of virtual machines and APIs in a cloud, so nothing here depends on what a domain does at other addresses.
  *
  * @param maxWaitMilliseconds how long callers wait for their turn.
  * @param now returns the time of a monotonic clock, in milliseconds.
@@ -37,12 +38,12 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
   const places = new Map<string, Place>();
   /** When the last costly handshake ended. */
   const costlyAt = createLru<number>(MAX_REMEMBERED);
-  /** Domains that have had a certificate from a public authority. */
+  /** Domains at an address where they have had a certificate from a public authority. */
   const trusted = createLru<true>(MAX_REMEMBERED);
 
   const sinceCostly = (name: string) => now() - (costlyAt.get(name) ?? Number.NEGATIVE_INFINITY);
 
-  const mostAt = (domain: string) => (trusted.get(domain) ? MAX_PER_TRUSTED_DOMAIN : 1);
+  const mostAt = (site: string) => (trusted.get(site) ? MAX_PER_TRUSTED_SITE : 1);
 
   /** @param most returns how many handshakes may run at the place unless they are costly. */
   function startNext(name: string, place: Place, most: () => number): void {
@@ -94,18 +95,19 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
       { hostname, address, hasOwnAuthority }: { hostname: string; address: string; hasOwnAuthority: boolean },
       handshake: (watch: (socket: TLSSocket) => void) => Promise<Result>,
     ): Promise<Result> {
-      const [domain, network] = [`name ${domainOf(hostname)}`, `address ${networkOf(address)}`];
+      const network = networkOf(address);
+      const site = `${domainOf(hostname)} at ${network}`;
       const turns: (() => void)[] = [];
       try {
-        turns.push(await takeTurn(domain, () => mostAt(domain)));
-        if (!trusted.get(domain)) turns.push(await takeTurn(network, () => MAX_PER_ADDRESS));
+        turns.push(await takeTurn(site, () => mostAt(site)));
+        if (!trusted.get(site)) turns.push(await takeTurn(network, () => MAX_PER_ADDRESS));
         const result = await handshake((socket) =>
           watchHandshake(socket, hasOwnAuthority, () => {
-            trusted.delete(domain);
-            for (const name of [domain, network]) noteCostly(name);
+            trusted.delete(site);
+            for (const name of [site, network]) noteCostly(name);
           }),
         );
-        if (!hasOwnAuthority) trusted.set(domain, true);
+        if (!hasOwnAuthority) trusted.set(site, true);
         return result;
       } finally {
         for (const end of turns) end();
