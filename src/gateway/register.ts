@@ -7,6 +7,7 @@ import { hideContentType } from '../http/content-type.ts';
 import { createRequestHandler, type GatewayOptions } from './handle-request.ts';
 import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
+import { refuseServiceWorkers } from './service-workers.ts';
 
 /**
  * Any web page may call a paid route, because there are no cookies to misuse and the payment has its own header.
@@ -47,8 +48,15 @@ export function rewriteHost(
   };
 }
 
-/** Serves the paid routes: `/gateway/{projectId}/{path}`, and every path on a project's own host. */
-export function registerGateway(app: FastifyInstance, options: GatewayOptions): void {
+/**
+ * Serves the paid routes: `/gateway/{projectId}/{path}`, and every path on a project's own host.
+ *
+ * @param options `gatewayDomain`: the operator's domain for projects, if there is one.
+ */
+export function registerGateway(
+  app: FastifyInstance,
+  options: GatewayOptions & { gatewayDomain?: string | undefined },
+): void {
   // Without a body, as far as Fastify knows, because it rejects some bodies before it calls a handler.
   for (const method of OTHER_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   app.register(async (scope) => {
@@ -74,7 +82,10 @@ export function registerGateway(app: FastifyInstance, options: GatewayOptions): 
         url,
         config,
         exposeHeadRoute: false,
-        handler: (request, reply) => handle(request, reply.headers(CORS)),
+        handler: (request, reply) => {
+          refuseServiceWorkers(request, options.gatewayDomain);
+          return handle(request, reply.headers(CORS));
+        },
       });
       scope.route({
         method: 'OPTIONS',

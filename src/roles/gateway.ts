@@ -79,7 +79,7 @@ export async function openGatewayRole(resources: AppResources) {
         await gateway.stop();
         await batcher.close();
       });
-      registerGateway(http, gateway.served);
+      registerGateway(http, { ...gateway.served, gatewayDomain: config.gatewayDomain });
       addRawHandler(http.server, paymentRequiredCache.respond);
       if (config.production) for (const rail of rails) checkRail(rail, log);
     },

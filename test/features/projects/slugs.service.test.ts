@@ -107,6 +107,31 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
     expect((await rename(stranger, stall.base, 'released')).status).toBe(200);
   });
 
+  test('can’t install a service worker that stays in browsers when someone else gets its name', async () => {
+    const called: string[] = [];
+    stage.web.handle(({ path }) => {
+      called.push(path);
+      return { body: 'script' };
+    });
+    const shop = await createProject(owner, { name: 'Workers', gatewayHost: 'workers.example' });
+    const free = { path: '/worker', upstreamUrl: `${stage.web.url}/worker`, priceUsd: '0' };
+    await owner.rest('POST', `${shop.base}/endpoints`, { ...GOOD.endpoint, ...free });
+    const statusAt = async (host: string, path: string, ...headers: string[]) => {
+      const [response] = await sendRaw(stage.app.url, [rawRequest(`GET ${path}`, `Host: ${host}`, ...headers)]);
+      return response!.status;
+    };
+    await expect.poll(() => statusAt(`workers.${DOMAIN}`, '/worker')).toBe(200);
+    await expect.poll(() => statusAt('workers.example', '/worker')).toBe(200);
+    called.length = 0;
+
+    const script = 'Service-Worker: script';
+    expect(await statusAt(`workers.${DOMAIN}`, '/worker', script)).toBe(404);
+    expect(await statusAt(`Workers.${DOMAIN}.:8443`, '/worker', script)).toBe(404);
+    expect(await statusAt('tollgate.test', `/gateway/${shop.id}/worker`, script)).toBe(404);
+    expect(called).toEqual([]);
+    expect(await statusAt('workers.example', '/worker', script)).toBe(200);
+  });
+
   test('gets a random ending once its account has 100 reserved names, so that no account can block more', async () => {
     const hoarder = await stage.app.user('hoarder');
     const { id } = await createProject(hoarder, { name: 'First' });
