@@ -1,4 +1,7 @@
-/** Waits, and rejects with the signal's reason if it is aborted in the meantime. */
+/** Timers for more than 24 days fire immediately, and `Retry-After` can be any number. */
+const MAX_SECONDS = 24 * 60 * 60;
+
+/** Waits for up to a day, and rejects with the signal's reason if it is aborted in the meantime. */
 export function wait(seconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
@@ -9,7 +12,7 @@ export function wait(seconds: number, signal: AbortSignal | undefined): Promise<
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
-    }, seconds * 1000);
+    }, Math.min(seconds, MAX_SECONDS) * 1000);
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
