@@ -1,7 +1,8 @@
 import { type Automaton, buildAutomaton, bytesOf, findWords, type Span } from './aho-corasick.ts';
 import { MASK } from './mask.ts';
+import { mayBeEscaped, readable } from './readable.ts';
 import { createSizedCache } from './sized-cache.ts';
-import { spellingsOf } from './spellings.ts';
+import { escapablePartsOf, spellingsOf } from './spellings.ts';
 
 const SHOWN_CHARACTERS = 4;
 const MIN_LENGTH_TO_SHOW = 12;
@@ -10,6 +11,8 @@ const MIN_LENGTH_TO_SHOW = 12;
  * how long a response takes.
  */
 const MAX_SPELLED_CHARACTERS = 65_536;
+/** Shorter text would also be found where it isn't a secret. */
+const MIN_READABLE_LENGTH = 6;
 const MAX_CACHED_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -40,8 +43,8 @@ export function scrubberOf(
   secrets: readonly string[],
   accountId?: string,
 ): (text: string, isCutOff?: boolean) => string {
-  const { automaton } = searches(JSON.stringify(secrets), () => prepareSearch(secrets), accountId);
-  return (text, isCutOff) => (automaton ? maskSpans(text, findWords(automaton, text, isCutOff)) : text && MASK);
+  const search = searches(JSON.stringify(secrets), () => prepareSearch(secrets), accountId);
+  return (text, isCutOff) => (search.automaton ? maskSpans(text, findSecrets(search, text, isCutOff)) : text && MASK);
 }
 
 /** Whether the search for these secrets doesn't have to be prepared, which can take 10 ms. */
@@ -49,12 +52,15 @@ export function isPrepared(secrets: readonly string[]): boolean {
   return searches.has(JSON.stringify(secrets));
 }
 
-/** The automaton is undefined if the spellings are too long. */
-type Search = { automaton: Automaton | undefined };
+/**
+ * `automaton` finds the spellings. It is undefined if they are too long. `inReadable` finds the secrets in text without
+ * escapes, because libraries escape in too many ways to look for each of them.
+ */
+type Search = { automaton?: Automaton; inReadable?: Automaton };
 
 const searches = createSizedCache<Search>({
   maxBytes: MAX_CACHED_BYTES,
-  bytesOf: (key, { automaton }) => key.length + (automaton ? bytesOf(automaton) : 0),
+  bytesOf: (key, search) => Object.values(search).reduce((sum, automaton) => sum + bytesOf(automaton), key.length),
 });
 
 function prepareSearch(secrets: readonly string[]): Search {
@@ -64,9 +70,33 @@ function prepareSearch(secrets: readonly string[]): Search {
     if (spellings.has(spelling)) continue;
     spellings.add(spelling);
     characters += spelling.length;
-    if (characters > MAX_SPELLED_CHARACTERS) return { automaton: undefined };
+    if (characters > MAX_SPELLED_CHARACTERS) return {};
   }
-  return { automaton: buildAutomaton(spellings) };
+  const parts = escapablePartsOf(secrets).map((part) => readable(part).text);
+  const words = parts.filter((part) => part.length >= MIN_READABLE_LENGTH);
+  return {
+    automaton: buildAutomaton(spellings),
+    ...(words.length > 0 && { inReadable: buildAutomaton(words) }),
+  };
+}
+
+function findSecrets({ automaton, inReadable }: Search, text: string, isCutOff?: boolean): Span[] {
+  const found = findWords(automaton!, text, isCutOff);
+  if (!inReadable || !mayBeEscaped(text)) return found;
+  const { text: unescaped, offsets } = readable(text, isCutOff);
+  const escaped = findWords(inReadable, unescaped, isCutOff);
+  return joined([...found, ...escaped.map(({ start, end }) => ({ start: offsets[start]!, end: offsets[end]! }))]);
+}
+
+/** Joins spans that overlap. */
+function joined(spans: readonly Span[]): Span[] {
+  const apart: Span[] = [];
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    const last = apart.at(-1);
+    if (last && last.end > start) last.end = Math.max(last.end, end);
+    else apart.push({ start, end });
+  }
+  return apart;
 }
 
 function maskSpans(text: string, spans: readonly Span[]): string {

@@ -20,6 +20,13 @@ export function* spellingsOf(secrets: readonly string[]): Generator<string> {
   }
 }
 
+/** The secrets, and their parts, that contain characters that text may have escaped. */
+export function escapablePartsOf(secrets: readonly string[]): string[] {
+  return secrets.flatMap((secret) =>
+    (NEVER_ESCAPED.test(secret) ? [] : partsOf(secret)).filter((part) => !NEVER_ESCAPED.test(part)),
+  );
+}
+
 /**
  * The secret, the parts that `maskUrl` hides if it is a URL, and long runs of letters and digits, which stay the same
  * no matter how many times the text is escaped.
