@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import cors from '@fastify/cors';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
@@ -39,6 +39,9 @@ const REQUEST_CHECK_MILLISECONDS = 2_000;
  * closing.
  */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
+
+/** How often a server that is stopping closes the connections whose last request has ended. */
+const IDLE_CHECK_MILLISECONDS = 100;
 
 const STOPPING = 'This process is stopping. Nothing was changed. Retry, and another process will respond.';
 
@@ -117,6 +120,7 @@ export function createHttpServer(options: {
   let isStopping = false;
   app.addHook('preClose', async () => {
     isStopping = true;
+    closeIdleConnectionsUntilClosed(app.server);
   });
   app.decorateRequest('viewer', undefined);
   app.decorateRequest('isAddressShared', false);
@@ -163,6 +167,16 @@ export function createHttpServer(options: {
       .type(PROBLEM_MEDIA_TYPE)
       .send(JSON.stringify(problem));
   }
+}
+
+/**
+ * A server that stops closes only the connections that are idle at that moment. Clients keep the others open after the
+ * response to their last request, and the process would wait for them until it has to exit.
+ */
+function closeIdleConnectionsUntilClosed(server: Server): void {
+  if (!server.listening) return;
+  const timer = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MILLISECONDS);
+  server.once('close', () => clearInterval(timer));
 }
 
 function commonHeaders(request: FastifyRequest) {
