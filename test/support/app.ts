@@ -72,6 +72,7 @@ export async function startTestApp(
 
   return {
     url: app.url,
+    http: app.http.server,
     databaseUrl,
     dataDir,
     issuer,
