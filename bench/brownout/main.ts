@@ -102,6 +102,8 @@ async function run(): Promise<number> {
   }
   const observers = processes.map(observe);
   const balancer = await startBalancer({
+    // If the database fails during a COMMIT, the service can't know whether a change was applied, and says so.
+    allowedCodes: ['OUTCOME_UNCERTAIN'],
     onResponse: (name, status) => observers.find(({ process }) => process.name === name)!.note(String(status)),
   });
   balancer.use(processes.filter((process): process is ServiceProcess & Backend => process.role !== 'worker'));

@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
 export type Backend = { name: string; role: 'api' | 'gateway'; url: string };
@@ -11,8 +12,15 @@ export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
  * accept the connection.
  *
  * @param options.onResponse is called for each response, with the name of the process and the status. 0: no response
+ * @param options.allowedCodes are the codes of errors with the status 500 that don't count as faults
  */
-export async function startBalancer({ onResponse }: { onResponse?: (name: string, status: number) => void } = {}) {
+export async function startBalancer({
+  onResponse,
+  allowedCodes = [],
+}: {
+  onResponse?: (name: string, status: number) => void;
+  allowedCodes?: readonly string[];
+} = {}) {
   let backends: readonly Backend[] = [];
   let turn = 0;
   const successes = new Map<string, number>();
@@ -22,11 +30,15 @@ export async function startBalancer({ onResponse }: { onResponse?: (name: string
 
   const inFlightOf = (name: string): number => inFlight.get(name) ?? 0;
 
-  function note({ name }: Backend, { statusCode = 0, headers }: IncomingMessage): void {
+  /** @param code is the code of the error, read only if the status is 500. */
+  function note({ name }: Backend, { statusCode = 0, headers }: IncomingMessage, code: string): void {
     onResponse?.(name, statusCode);
-    const isAllowed = statusCode < 500 || (statusCode === 503 && headers['retry-after'] !== undefined);
+    const isAllowed =
+      statusCode < 500 ||
+      (statusCode === 503 && headers['retry-after'] !== undefined) ||
+      (statusCode === 500 && allowedCodes.includes(code));
     const counts = isAllowed ? successes : faults;
-    const key = isAllowed ? name : `${name}: ${statusCode}`;
+    const key = isAllowed ? name : `${name}: ${statusCode} ${code}`.trimEnd();
     if (!isAllowed || statusCode < 300) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
 
@@ -41,9 +53,11 @@ export async function startBalancer({ onResponse }: { onResponse?: (name: string
       try {
         const response = await send(backend, incoming, Buffer.concat(chunks));
         if (!response) continue;
-        note(backend, response);
+        const error = response.statusCode === 500 ? await text(response) : undefined;
+        note(backend, response, /"code":\s*"(\w+)"/.exec(error ?? '')?.[1] ?? '');
         outgoing.writeHead(response.statusCode!, response.headers);
-        await pipeline(response, outgoing);
+        if (error === undefined) await pipeline(response, outgoing);
+        else outgoing.end(error);
         return;
       } finally {
         inFlight.set(backend.name, inFlightOf(backend.name) - 1);
@@ -79,7 +93,7 @@ export async function startBalancer({ onResponse }: { onResponse?: (name: string
     inFlightOf,
     /** How many requests a process has responded to successfully. */
     successesOf: (name: string): number => successes.get(name) ?? 0,
-    /** Server errors other than 503 with `Retry-After`, by process and status. */
+    /** Server errors other than 503 with `Retry-After` and the allowed codes, by process, status, and code. */
     faults,
   };
 }
