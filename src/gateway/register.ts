@@ -4,6 +4,7 @@ import { notFound } from '../errors.ts';
 import { METHODS } from '../features/endpoints/methods.ts';
 import { CHALLENGE_PREFIX } from '../features/projects/hosts/proof.ts';
 import { hideContentType } from '../http/content-type.ts';
+import { refuseCertificateProofs } from './certificate-proofs.ts';
 import { createRequestHandler, type GatewayOptions } from './handle-request.ts';
 import { PREFIX } from './routing/public-address.ts';
 import type { RouteTable } from './routing/route-table.ts';
@@ -84,6 +85,7 @@ export function registerGateway(
         exposeHeadRoute: false,
         handler: (request, reply) => {
           refuseServiceWorkers(request, options.gatewayDomain);
+          refuseCertificateProofs(request, options.gatewayDomain);
           return handle(request, reply.headers(CORS));
         },
       });

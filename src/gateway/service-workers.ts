@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { isSameOrUnder } from '../config/domains.ts';
 import { AppError } from '../errors.ts';
-import { hostNameOf, isHostMapped } from './routing/public-address.ts';
+import { isDefaultDomain, isHostMapped } from './routing/public-address.ts';
 
 const DETAIL =
   'Service workers can only be installed from a project’s custom domain. Other addresses belong to the operator, and a name can pass to another seller.';
@@ -17,7 +16,7 @@ const DETAIL =
  */
 export function refuseServiceWorkers(request: FastifyRequest, gatewayDomain: string | undefined): void {
   if (request.headers['service-worker'] === undefined) return;
-  const name = hostNameOf(request.raw.headers.host ?? '');
-  const isOperators = gatewayDomain !== undefined && isSameOrUnder(name, gatewayDomain);
-  if (!isHostMapped(request) || isOperators) throw new AppError('NOT_FOUND', { detail: DETAIL });
+  if (!isHostMapped(request) || isDefaultDomain(request, gatewayDomain)) {
+    throw new AppError('NOT_FOUND', { detail: DETAIL });
+  }
 }

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { isSameOrUnder } from '../../config/domains.ts';
 import { requestedUrl } from '../../http/requested-url.ts';
 
 export const PREFIX = '/gateway/';
@@ -15,6 +16,14 @@ export type PublicAddress = {
 /** Whether a request came to a project's own host. */
 export function isHostMapped({ raw, originalUrl }: Pick<FastifyRequest, 'raw' | 'originalUrl'>): boolean {
   return originalUrl !== raw.url;
+}
+
+/**
+ * Whether a request came to a name under the operator's domain for projects, if there is one. Such a name can pass to
+ * another seller.
+ */
+export function isDefaultDomain({ raw }: Pick<FastifyRequest, 'raw'>, gatewayDomain: string | undefined): boolean {
+  return gatewayDomain !== undefined && isSameOrUnder(hostNameOf(raw.headers.host ?? ''), gatewayDomain);
 }
 
 /**

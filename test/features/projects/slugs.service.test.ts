@@ -132,6 +132,34 @@ describe('a project on a service with GATEWAY_DOMAIN', () => {
     expect(await statusAt('workers.example', '/worker', script)).toBe(200);
   });
 
+  test('can’t get a certificate for its name, which would stay valid when someone else gets the name', async () => {
+    const called: string[] = [];
+    stage.web.handle(({ path }) => {
+      called.push(path);
+      return { body: 'proof' };
+    });
+    const shop = await createProject(owner, { name: 'Proofs', gatewayHost: 'proofs.example' });
+    const free = { path: '/*', upstreamUrl: `${stage.web.url}/files`, priceUsd: '0' };
+    await owner.rest('POST', `${shop.base}/endpoints`, { ...GOOD.endpoint, ...free });
+    const statusAt = async (host: string, path: string) => {
+      const [response] = await sendRaw(stage.app.url, [rawRequest(`GET ${path}`, `Host: ${host}`)]);
+      return response!.status;
+    };
+    await expect.poll(() => statusAt(`proofs.${DOMAIN}`, '/page')).toBe(200);
+    await expect.poll(() => statusAt('proofs.example', '/page')).toBe(200);
+    called.length = 0;
+
+    for (const path of ['/.well-known/acme-challenge/token', '/.well-known/pki-validation/token.txt']) {
+      expect(await statusAt(`proofs.${DOMAIN}`, path)).toBe(404);
+      expect(await statusAt(`Proofs.${DOMAIN}.:8443`, `${path}?query`)).toBe(404);
+      expect(called).toEqual([]);
+      // The seller's own domain, and a path that only begins in the same way.
+      expect(await statusAt('proofs.example', path)).toBe(200);
+      expect(await statusAt(`proofs.${DOMAIN}`, path.replace(/\/[^/]+$/, 's'))).toBe(200);
+      called.length = 0;
+    }
+  });
+
   test('gets a random ending once its account has 100 reserved names, so that no account can block more', async () => {
     const hoarder = await stage.app.user('hoarder');
     const { id } = await createProject(hoarder, { name: 'First' });
