@@ -1,4 +1,5 @@
 import { Counter, Histogram, type Registry } from '@prometheus-io/client';
+import { ERRORS } from '../errors.ts';
 import { METHODS } from '../features/endpoints/methods.ts';
 import type { OperationFacts } from '../graphql/watch-operations.ts';
 import type { DropReason } from '../limits/backlog.ts';
@@ -7,6 +8,15 @@ import { BUCKETS_SECONDS } from './buckets.ts';
 /** Node knows 28 more, and anyone can send them. They are counted together, under the name that OpenTelemetry uses. */
 const USUAL_METHODS: ReadonlySet<string> = new Set([...METHODS, 'OPTIONS']);
 const OTHER_METHOD = '_OTHER';
+
+/**
+ * The statuses that this service sends itself, and the others that most APIs use. A seller's API can respond with four
+ * hundred, which are counted by class, so that sellers can't multiply the series.
+ */
+const USUAL_STATUSES: ReadonlySet<number> = new Set([
+  ...[101, 200, 201, 202, 204, 206, 302, 304, 402],
+  ...Object.values(ERRORS).map(({ status }) => status),
+]);
 
 /** Metrics for requests to this process. */
 export function createRequestMetrics(registry: Registry) {
@@ -49,7 +59,8 @@ export function createRequestMetrics(registry: Registry) {
     onStreamDropped: (reason: DropReason) => dropped.inc({ reason }),
     onResponse(labels: { method: string; route: string; status: number }, seconds: number): void {
       const method = USUAL_METHODS.has(labels.method) ? labels.method : OTHER_METHOD;
-      requests.observe({ ...labels, method }, seconds);
+      const status = USUAL_STATUSES.has(labels.status) ? labels.status : `${Math.floor(labels.status / 100)}xx`;
+      requests.observe({ ...labels, method, status }, seconds);
     },
     onOperation({ type, errorCodes, seconds }: OperationFacts): void {
       operations.observe({ type, outcome: errorCodes.length === 0 ? 'ok' : 'error' }, seconds);

@@ -160,6 +160,27 @@ test('unusual methods add no time series, because anyone can send them', async (
   expect((await labelsOf()).filter((labels) => unusual.some((method) => labels.startsWith(`${method} `)))).toEqual([]);
 });
 
+test('unusual statuses add no time series, because sellers’ APIs choose them', async () => {
+  const owner = await app.user('frank');
+  const shop = await createShop(app, owner, { '/odd': { upstreamUrl: upstream.url, priceUsd: '0' } });
+  const countOf = async (status: string) =>
+    metricValue(await readMetrics(app.url), 'tollgate_http_request_duration_seconds_count', {
+      method: 'GET',
+      route: '/gateway/:projectId/*',
+      status,
+    });
+  const before = await countOf('200');
+  for (const statusCode of [200, 231, 299, 418, 467, 520, 599]) {
+    upstream.respondNext({ statusCode });
+    expect((await fetch(`${shop.url}/odd`)).status).toBe(statusCode);
+  }
+  await expect.poll(() => countOf('5xx')).toBe(2);
+  expect(await countOf('2xx')).toBe(2);
+  expect(await countOf('4xx')).toBe(2);
+  expect(await countOf('200')).toBe(before + 1);
+  expect(await countOf('231')).toBe(0);
+});
+
 describe('several services, one after another in the same process', () => {
   let pool: pg.Pool;
   const create = () => createMetrics({ pool, log: pino({ level: 'silent' }) });
