@@ -19,6 +19,8 @@ const ATTEMPTS = 20;
 const RESERVED: ReadonlySet<string> = new Set([
   ...['www', 'api', 'app', 'admin', 'administrator', 'root', 'console', 'dashboard', 'gateway', 'tollgate', 'internal'],
   ...['mail', 'email', 'smtp', 'imap', 'pop', 'pop3', 'webmail', 'autoconfig', 'autodiscover', 'mta-sts', 'wpad'],
+  // Programs look for keys of email users, device management, and calls at these names.
+  ...['openpgpkey', 'enterpriseenrollment', 'enterpriseregistration', 'lyncdiscover', 'sip'],
   ...['postmaster', 'hostmaster', 'webmaster', 'abuse', 'noc', 'security', 'ssladmin', 'info', 'support', 'help'],
   ...['auth', 'oauth', 'login', 'signin', 'signup', 'sso', 'account', 'accounts', 'billing', 'payment', 'payments'],
   ...['pay', 'checkout', 'wallet', 'status', 'docs', 'blog', 'news', 'about', 'legal', 'ftp', 'ssh', 'vpn', 'dns'],
