@@ -1,4 +1,5 @@
 import type { InvitationContent } from './messages.ts';
+import { hasPhoneNumber } from './phone-numbers.ts';
 
 const MAX_NAME_LENGTH = 60;
 /** Characters that links contain, also those that browsers read like them. */
@@ -11,7 +12,7 @@ export function invitationMailOf(content: InvitationContent): { subject: string;
   const isOffer = role === 'OWNER';
   const what = isOffer ? 'Offer to own' : 'Invitation to';
   const subject = project ? `${what} the project “${project}” in Tollgate` : `${what} a project in Tollgate`;
-  const sender = harmless(content.invitedByName) ?? 'Someone';
+  const sender = harmlessSender(content.invitedByName) ?? 'Someone';
   const where = url ? `To accept or decline, sign in: ${url}` : 'To accept or decline, sign in to the console.';
   const parts = [
     isOffer ? offerOf(sender, project) : invitationOf(sender, project, role),
@@ -30,8 +31,14 @@ const invitationOf = (sender: string, project: string | undefined, role: string)
 const offerOf = (sender: string, project: string | undefined) =>
   `${sender} offers you ownership of ${named(project)} in Tollgate. If you accept, the project counts toward your account’s limits.`;
 
-/** A name that a stranger chose. Undefined if it is long or could be mistaken for a link. An email address is fine. */
+/** A name that a stranger chose. Undefined if it is long or could be mistaken for a link or a phone number. */
 function harmless(name: string): string | undefined {
-  const isAddress = /^[\w.+-]+@[\w.-]+$/.test(name);
-  return name.length <= MAX_NAME_LENGTH && (isAddress || !LINK_PUNCTUATION.test(name)) ? name : undefined;
+  const isHarmless = name.length <= MAX_NAME_LENGTH && !LINK_PUNCTUATION.test(name) && !hasPhoneNumber(name);
+  return isHarmless ? name : undefined;
+}
+
+/** The sender’s name, or email address. */
+function harmlessSender(name: string): string | undefined {
+  const isAddress = name.length <= MAX_NAME_LENGTH && /^[\w.+-]+@[\w.-]+$/.test(name);
+  return isAddress ? name : harmless(name);
 }

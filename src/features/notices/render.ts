@@ -1,6 +1,7 @@
 import type { Digest } from './digest-figures.ts';
 import { invitationMailOf } from './invitation-mail.ts';
 import type { ContactContent, MessageContent, SentNotice } from './messages.ts';
+import { withoutPhoneNumbers } from './phone-numbers.ts';
 
 const MAX_NAME_LENGTH = 60;
 
@@ -48,7 +49,7 @@ const shortened = (name: string) =>
  * counts as a space, but is invisible.
  */
 const withoutLinks = (text: string) =>
-  text.replaceAll(/[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=[\S\ufeff])/g, '·');
+  withoutPhoneNumbers(text).replaceAll(/[./:@\\\u3002\uff0e\uff0f\uff1a\uff20\uff61](?=[\S\ufeff])/g, '·');
 
 /** The message as JSON for Slack's incoming webhooks, which Mattermost, Rocket.Chat, and Discord (`/slack`) also accept. */
 export function slackBodyOf(content: ContactContent): string {

@@ -29,11 +29,28 @@ test.each([
   ['Call +1:555'],
   ['Visit evil。example now'],
   ['evil．example／pay'],
+  ['Your account is locked. Call +1 (202) 555 0123'],
+  ['Call 555-0123 now'],
+  ['Call 1 - 202 - 555 - 0123'],
+  ['Call ５５５ ０１２３'],
   ['x'.repeat(61)],
 ])('an email about an invitation leaves out the name %s, which could be mistaken for a link', (name) => {
   const { subject, text } = invitationMailOf({ ...content, projectName: name, invitedByName: `${name} ` });
   expect(subject + text).not.toContain(name);
   expect(text).toContain('Someone invites you to a project in Tollgate');
+});
+
+test.each([['Weather 2026-11-30'], ['Top 100 of 2026'], ['Orders 123456']])(
+  'an email about an invitation contains the name %s, whose digits aren’t a phone number',
+  (projectName) => {
+    expect(invitationMailOf({ ...content, projectName }).subject).toContain(`“${projectName}”`);
+  },
+);
+
+test('an email about an invitation contains an address only as the sender, and not as the project’s name', () => {
+  const { subject, text } = invitationMailOf({ ...content, projectName: 'help@evil.example' });
+  expect(subject + text).not.toContain('evil');
+  expect(text).toContain('alice@example.com invites you to a project in Tollgate');
 });
 
 test('an email about an offer says that the person would become the owner', () => {

@@ -85,17 +85,21 @@ test.each([
   ['Account locked: https://evil.example/login', '[Account locked: https···evil·example·login] 5 notices'],
   ['help@evil.example', '[help·evil·example] 5 notices'],
   ['evil.example\\x', '[evil·example·x] 5 notices'],
+  ['Account locked: call +1 (202) 555-0123', '[Account locked: call +1 (202) ···-····] 5 notices'],
+  ['Call 202.555.0123', '[Call 202·5·······] 5 notices'],
+  ['Shop 2026-11-30', '[Shop 2026-11-30] 5 notices'],
+  ['Server 203.0.113.10:8443', '[Server 203·0·113·10·8443] 5 notices'],
   ['x'.repeat(200), `[${'x'.repeat(60)}…] 5 notices`],
 ])('in an email, the project name %j is not a link', (projectName, subject) => {
   const mail = mailOf({ kind: 'notices', projectId: '', projectName, url: null, notices: [], moreCount: 5 });
   expect(mail.subject).toBe(subject);
-  expect(mail.text).not.toMatch(/evil\.example|x{61}/);
+  expect(mail.text).not.toMatch(/evil\.example|x{61}|0123/);
 });
 
 describe('an email', () => {
   const content = { projectId: 'proj_1', projectName: 'Shop', url: 'https://tollgate.example/console' } as const;
-  const name = 'your wallet: verify at https://evil.example/x now';
-  const shown = 'your wallet: verify at https···evil·example·x now';
+  const name = 'your wallet: verify at https://evil.example/x now, or call 555 0123';
+  const shown = 'your wallet: verify at https···evil·example·x now, or call 555 0···';
 
   test.each([
     ['destination.disabled', { subjectId: newId('Webhook'), subject: name }],
