@@ -188,7 +188,7 @@ export const LISTS: readonly List[] = [
     open: ({ auditLog }, ...call) => auditLog.list(...call),
     what: 'changes to the project',
     example: 'tollgate list audit-log --action webhook.updated --from 30d',
-    columns: ['createdAt', 'id', 'action', 'targetId', 'actorName'],
+    columns: ['createdAt', 'id', 'action', 'targetId', 'actorKind', 'actorName'],
     filters: AUDIT_FILTERS,
   },
   {
@@ -197,7 +197,7 @@ export const LISTS: readonly List[] = [
     isOfAccount: true,
     what: 'changes to your account, such as those made by operators',
     example: 'tollgate list account-log --action user.updated',
-    columns: ['createdAt', 'id', 'action', 'targetId', 'actorName'],
+    columns: ['createdAt', 'id', 'action', 'targetId', 'actorKind', 'actorName'],
     filters: AUDIT_FILTERS,
   },
 ];

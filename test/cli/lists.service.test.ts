@@ -2,12 +2,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp } from '../support/app.ts';
 import { runCli } from '../support/cli.ts';
 import { createPayment } from '../support/payments.ts';
-import { createEndpoint, createProject } from '../support/resources.ts';
+import { createEndpoint, createKey, createProject } from '../support/resources.ts';
 
 let app: TestApp;
 let env: Record<string, string>;
 let paymentId: string;
 let endpoints: string[];
+let project: string;
+let apiKey: string;
 
 beforeAll(async () => {
   app = await startTestApp({ env: { ROLES: 'api' } });
@@ -18,6 +20,8 @@ beforeAll(async () => {
     endpoints.push((await createEndpoint(user, base, { path })).id);
   }
   ({ paymentId } = await createPayment(app, { projectId, endpointId: endpoints[0]!, mark: 'weather' }));
+  project = app.url + base;
+  apiKey = (await createKey(user, base, { name: 'alice', scopes: ['READ', 'WRITE'] })).key;
   env = { TOLLGATE_URL: app.url, TOLLGATE_TOKEN: user.token };
 });
 afterAll(() => app?.stop());
@@ -36,6 +40,18 @@ describe('list', () => {
     const { code, stdout } = await runCli(['list', 'endpoints', '--limit', '1', '--json'], env);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ id: endpoints[2], path: '/v2/weather' });
+  });
+
+  test('tells a person’s changes from those of an API key with the same name', async () => {
+    const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
+    const { status } = await fetch(project, { method: 'PATCH', headers, body: '{"name": "Renamed"}' });
+    expect(status).toBe(200);
+    const actions = ['project.updated', 'project.created'].join(',');
+    const { stdout } = await runCli(['list', 'audit-log', '--action', actions], env);
+    expect(stdout.split('\n').filter(Boolean)).toEqual([
+      expect.stringMatching(/ project\.updated .* API_KEY {2}alice$/),
+      expect.stringMatching(/ project\.created .* USER {2}alice$/),
+    ]);
   });
 
   test('accepts statuses in any case and times as durations', async () => {
