@@ -193,6 +193,16 @@ describe('an offered project', () => {
     expect(await logOf(bob, '/api/audit-log/account')).toEqual([]);
   });
 
+  test('revokes the new owner’s open invitation, which is in the audit log', async () => {
+    const { base } = await createProject(alice);
+    const bob = await someone('bob');
+    const invitation = await invite(alice, base, bob, 'VIEWER');
+    await transfer(alice, base, bob);
+    expect((await bob.rest<List>('GET', `${base}/invitations`)).body.data).toEqual([]);
+    const { body } = await bob.rest<List>('GET', `${base}/audit-log?action=invitation.revoked`);
+    expect(body.data).toMatchObject([{ targetId: invitation.id, actorName: bob.subject }]);
+  });
+
   test('moves only the newest entries of a long log immediately, so that nobody waits for the others, which follow', async () => {
     const [owner, bob] = [await someone('owner'), await someone('bob')];
     const { base, id } = await createProject(owner);

@@ -9,6 +9,7 @@ import type { Project, ProjectTransfer, User } from '../../../generated/prisma/c
 import { newId } from '../../../ids.ts';
 import { limitsOf } from '../../../limits/tiers.ts';
 import { confirmProjectQuota, requireProjectQuota } from '../../projects/quota.ts';
+import { revokeOpen } from '../invitations/revoke.ts';
 
 /**
  * Makes the person who accepts an offer the owner of the project. The previous owner becomes an admin. Lock the project
@@ -35,10 +36,7 @@ export async function changeOwner(
   await tx.projectMember.create({
     data: { id: newId('ProjectMember'), projectId, userId: previous.id, name: previous.subject, role: 'ADMIN' },
   });
-  if (email !== null) {
-    const status = 'REVOKED' as const;
-    await tx.invitation.updateMany({ where: { projectId, email, status: 'PENDING' }, data: { status, endedAt: now } });
-  }
+  if (email !== null) await revokeOpen(tx, viewer, { projectId, email });
   // The log belongs to the account, which can read it even after the project is deleted.
   await moveNewestEntries(tx, projectId, previous.id);
   const entry = { action: 'project.transferred', targetId: projectId } as const;
