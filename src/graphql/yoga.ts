@@ -3,6 +3,7 @@ import { createLRUCache, createYoga, type Plugin } from 'graphql-yoga';
 import type { Logger } from 'pino';
 import type { TurnOptions } from '../limits/turns.ts';
 import type { GraphQLContext } from '../schema/context.ts';
+import { refuseConditionalSubscriptions } from './conditional-subscriptions.ts';
 import { countMutations } from './count-mutations.ts';
 import { createOperationRunner } from './deadline.ts';
 import { createErrorMask, unavailableStatus } from './errors.ts';
@@ -54,6 +55,7 @@ export function createGraphQLServer(options: {
     },
     plugins: [
       ...limitPlugins((document) => ownDocuments.has(document), runOperation, turns),
+      refuseConditionalSubscriptions(),
       countMutations(),
       countIntrospections(),
       maskValidationErrors(maskError),
