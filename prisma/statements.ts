@@ -3018,6 +3018,12 @@ export type StatementTypes = {
     values: [string];
     row: object;
   };
+  "vendor-block-find": {
+    values: [string];
+    row: {
+      "seconds": number;
+    };
+  };
   "vendor-block-start": {
     values: [string, number];
     row: object;

@@ -153,6 +153,9 @@ at a time.
 Waiting deliveries are \`PENDING\`, with the reason \`address_blocked\`, or with a sentence if they were sent as a test. They use up no retries, and the
 connectors don't count as failing. Test events and deliveries that you [resend](../webhooks.md#resend) wait too.
 
+If you test a connector without sending a test event, nothing is sent until a delivery has gotten through, or the block has been over for some minutes. The
+result says that the service is blocking Tollgate. A test that finds out about a block holds back all connectors of that type, as a delivery does.
+
 If a firewall rule refuses a request (errors 1012 and 1020), its content may be the reason, so only that delivery waits for five minutes.
 
 None of this applies to types whose responses sellers control: ${listSellersResponses()}.

@@ -148,8 +148,14 @@ export type VendorLimit = {
   documentationUrl: string;
 };
 
-/** A probe's result: whether the credentials work, with a message for the seller, or the next request to send. */
-export type ProbeOutcome = { ok: boolean; message: string } | { next: ConnectorRequest };
+/**
+ * Whether the credentials work, with a message for the seller. `blockedSeconds`: for how long the vendor blocks this IP
+ * address, if it does.
+ */
+export type ProbeResult = { ok: boolean; message: string; blockedSeconds?: number };
+
+/** A probe's result, or the next request to send. */
+export type ProbeOutcome = ProbeResult | { next: ConnectorRequest };
 
 /**
  * A connector type. It is pure: it turns events into requests, and responses into outcomes, so both can be tested

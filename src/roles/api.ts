@@ -11,12 +11,12 @@ import { ownHostsOf } from '../config/own-hosts.ts';
 import { findConnector } from '../connectors/types/registry.ts';
 import { behindWall } from '../database/tenant-client.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
-import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { isLoopback } from '../egress/address.ts';
 import { createAccountService } from '../features/accounts/service.ts';
 import { createApiKeyService } from '../features/api-keys/service.ts';
 import { createAuditService } from '../features/audit/service.ts';
 import { createConnectorAuthorizations } from '../features/connectors/authorizations.ts';
+import { createProbe } from '../features/connectors/probe.ts';
 import { createConnectorService } from '../features/connectors/service.ts';
 import { createCustomerService } from '../features/customers/service.ts';
 import { createDeliveryService } from '../features/deliveries/service.ts';
@@ -200,7 +200,7 @@ function createServices(resources: AppResources): Services {
     userAgent: USER_AGENT,
     oauthApps,
   });
-  const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
+  const probe = createProbe({ db: db.pool, egress, withToken, userAgent: USER_AGENT });
   const requireRecentSignIn = createRequireRecentSignIn(config.recentSignInSeconds);
   const hostRules = { ownHosts: ownHostsOf(config), production };
   const projects = createProjectService({

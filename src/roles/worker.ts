@@ -4,10 +4,10 @@ import { openQueuePool } from '../database/client.ts';
 import { createPartitionKeeper } from '../database/partitions.ts';
 import { createReplayRunner } from '../delivery/replay/runner.ts';
 import { createWithToken } from '../delivery/send/access-tokens.ts';
-import { createConnectorProbe } from '../delivery/send/probe-connector.ts';
 import { createDeliveryWorker } from '../delivery/worker.ts';
 import { createDueProbes } from '../features/connectors/due-probes.ts';
 import { createIdleTokens } from '../features/connectors/idle-tokens.ts';
+import { createProbe } from '../features/connectors/probe.ts';
 import { createHistoryClearing } from '../features/deletions/clear-history.ts';
 import { createRollups } from '../features/delivery-stats/rollups.ts';
 import { createNoticeChecks } from '../features/notices/checks.ts';
@@ -90,7 +90,7 @@ export function startWorkerRole(resources: AppResources, consoleOrigin: () => st
     userAgent: USER_AGENT,
     oauthApps,
   });
-  const probe = createConnectorProbe({ egress, withToken, userAgent: USER_AGENT });
+  const probe = createProbe({ db: db.pool, egress, withToken, userAgent: USER_AGENT });
   const probes = { periodSeconds: PROBES_SECONDS, run: createDueProbes({ bus, secretBox, probe, log }) };
   const noticeChecks = { periodSeconds: NOTICE_CHECKS_SECONDS, run: createNoticeChecks({ retentionDays, log }) };
   const idleTokens = { periodSeconds: IDLE_TOKENS_SECONDS, run: createIdleTokens({ secretBox, withToken, log }) };

@@ -1,6 +1,6 @@
 import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../retry-after.ts';
 import { scrub } from '../../secrets/redact.ts';
-import type { Outcome, ProbeOutcome } from '../definition.ts';
+import type { Outcome, ProbeResult } from '../definition.ts';
 import type { ConnectorResponse } from '../exchange.ts';
 import { oneLine, shorten } from './plain-text.ts';
 
@@ -70,8 +70,9 @@ export function retryAfterSeconds(response: ConnectorResponse, now?: Date): numb
 }
 
 /** The result of a failed probe, with the same reason as a failed delivery. */
-export function failedProbe(service: string, outcome: Outcome): ProbeOutcome {
-  return { ok: false, message: 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.` };
+export function failedProbe(service: string, outcome: Outcome): ProbeResult {
+  const message = 'reason' in outcome ? outcome.reason : `Unexpected response from ${service}.`;
+  return { ok: false, message, ...(outcome.kind === 'blocked' && { blockedSeconds: outcome.afterSeconds }) };
 }
 
 /** The parsed body, or undefined if it isn't JSON. */

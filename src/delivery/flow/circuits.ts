@@ -171,6 +171,22 @@ const TAKE_TRIAL = statement(
   ON CONFLICT ("key") DO UPDATE SET "arrivesAt" = EXCLUDED."arrivesAt" WHERE stored."arrivesAt" <= now()`,
 );
 
+const FIND_BLOCK = statement('vendor-block-find', `SELECT ${blockedSecondsOf('$1::text')} AS "seconds"`);
+
+/**
+ * Whether a vendor blocks this service, as far as is known. A block whose time has passed also counts until a delivery
+ * has been tried. Otherwise, someone who keeps testing a connector could keep deliveries from being tried.
+ */
+export async function isBlocked(db: Queryable, type: string): Promise<boolean> {
+  const { rows } = await runStatement<{ seconds: number | null }>(db, FIND_BLOCK(type));
+  return rows[0]!.seconds !== null;
+}
+
+/** Starts or prolongs a block for all processes. They learn of it with their next claims. */
+export async function startBlock(db: Queryable, type: string, seconds: number): Promise<void> {
+  await runStatement(db, BLOCK(type, seconds));
+}
+
 /** Ends a block. $1 is the connector type. */
 const UNBLOCK = statement('vendor-block-end', `DELETE FROM "RateLimit" WHERE "key" = ${BLOCK_KEY('$1::text')}`);
 

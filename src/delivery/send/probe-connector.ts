@@ -1,6 +1,7 @@
-import type { ConnectorDefinition } from '../../connectors/definition.ts';
+import type { ConnectorDefinition, ProbeResult } from '../../connectors/definition.ts';
 import { type ConnectorConfig, secretsOf } from '../../connectors/describe.ts';
 import { cloudflareRefusal } from '../../connectors/shared/blocked.ts';
+import { failedProbe } from '../../connectors/shared/classify.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { Connector } from '../../generated/prisma/client.ts';
@@ -10,9 +11,6 @@ import { toResponse } from './vendor-response.ts';
 
 const TIMEOUT_MILLISECONDS = 10_000;
 const MAX_STEPS = 5;
-
-/** Whether a connector's credentials work, with a sentence for the seller. */
-export type ProbeResult = { ok: boolean; message: string };
 
 export type ConnectorProbe = (
   connector: Pick<Connector, 'id' | 'projectId' | 'secretConfig'>,
@@ -45,10 +43,10 @@ export function createConnectorProbe(options: {
         });
         const received = toResponse(response);
         const refusal = cloudflareRefusal(definition, received);
-        if (refusal) return { result: { ok: false, message: refusal.reason }, isUnauthorized: false };
+        if (refusal) return { result: failedProbe(definition.title, refusal), isUnauthorized: false };
         const outcome = probe!.classify(received, config, request.step ?? 'send');
         if (!('next' in outcome)) {
-          const result = { ok: outcome.ok, message: storedMessage(outcome.message, secrets) };
+          const result = { ...outcome, message: storedMessage(outcome.message, secrets) };
           return { result, isUnauthorized: response.statusCode === 401 };
         }
         request = outcome.next;

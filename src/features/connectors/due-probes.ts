@@ -1,12 +1,13 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { type Bus, topics } from '../../bus/bus.ts';
+import type { ProbeResult } from '../../connectors/definition.ts';
 import { findConnector } from '../../connectors/types/registry.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import { blockedSecondsOf } from '../../delivery/flow/circuits.ts';
 import { nextProbeAt, PROBE_SCHEDULE_SECONDS } from '../../delivery/outcome/probe-schedule.ts';
 import { releaseHeld } from '../../delivery/queue/held.ts';
-import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
+import type { ConnectorProbe } from '../../delivery/send/probe-connector.ts';
 import type { Connector } from '../../generated/prisma/client.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 

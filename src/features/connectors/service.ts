@@ -7,14 +7,14 @@ import { requireProject, rethrowProjectGone } from '../../auth/require-project.t
 import type { Viewer } from '../../auth/viewer.ts';
 import { type Bus, topics } from '../../bus/bus.ts';
 import { sharedNow } from '../../clock.ts';
-import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
+import type { ConnectorDefinition, ConnectorType, ProbeResult } from '../../connectors/definition.ts';
 import { type ConnectorConfig, redactConfig } from '../../connectors/describe.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import { distinct } from '../../database/distinct.ts';
 import { createPages, type PageQuery, pageStatements } from '../../database/pages.ts';
 import { type TenantDatabase, unfiltered } from '../../database/tenant-client.ts';
 import { sameRow } from '../../database/tenant-filter.ts';
-import type { ConnectorProbe, ProbeResult } from '../../delivery/send/probe-connector.ts';
+import type { ConnectorProbe } from '../../delivery/send/probe-connector.ts';
 import type { EgressAllow } from '../../egress/allow-list.ts';
 import { invalidField, notFound } from '../../errors.ts';
 import { type EventType, expandEventTypes } from '../../events/types.ts';

@@ -131,3 +131,24 @@ test('the explanation and the connection test say that the address is blocked', 
   const { body } = await stage.user.rest<{ probe: object }>('POST', path, {});
   expect(body.probe).toEqual({ ok: false, message: expect.stringContaining("blocking requests from this service's") });
 });
+
+test('a connection test that finds out about a block holds back all connectors, and no further tests are sent', async () => {
+  const [first, second] = [await connect(), await connect()];
+  const before = callCount();
+  const check = async ({ id }: { id: string }) =>
+    (await stage.user.rest<{ probe: { ok: boolean; message: string } }>('POST', `${stage.base}/connectors/${id}/test`))
+      .body;
+  const refused = { ok: false, message: expect.stringMatching(/^Discord is blocking requests from this service's IP/) };
+  stage.vendors.interfere('discord', () => BANNED);
+  for (const connector of [first, second, first]) expect((await check(connector)).probe).toEqual(refused);
+  expect(callCount()).toBe(before + 1);
+  await stage.record('payment.settled');
+  expect((await settled([first.id, second.id])).map(({ reason }) => reason)).toEqual(Array(2).fill('address_blocked'));
+  expect(callCount()).toBe(before + 1);
+
+  // Once the block's time has passed, a delivery is tried, and no test takes its place.
+  await stage.db.pool.query(`UPDATE "RateLimit" SET "arrivesAt" = now() WHERE "key" = 'delivery-block:discord'`);
+  for (const connector of [first, second]) expect((await check(connector)).probe).toEqual(refused);
+  expect(callCount()).toBe(before + 1);
+  for (const { id } of [first, second]) await stage.patch(id, { isActive: false });
+});
