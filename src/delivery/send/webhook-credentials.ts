@@ -46,9 +46,12 @@ export function credentialHeaders({ headers, authentication }: WebhookCredential
   const own = Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]));
   if (authentication?.type === 'BEARER') return { ...own, ...bearerHeader(authentication.token) };
   if (authentication?.type !== 'BASIC') return own;
-  const { username, password } = authentication;
-  // RFC 7617 §2.1: in UTF-8.
-  return { ...own, authorization: `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}` };
+  return { ...own, authorization: `Basic ${encodedUser(authentication)}` };
+}
+
+/** RFC 7617 §2.1: in UTF-8. */
+function encodedUser({ username, password }: Extract<WebhookAuthentication, { type: 'BASIC' }>): string {
+  return Buffer.from(`${username}:${password}`, 'utf8').toString('base64');
 }
 
 export function bearerHeader(token: string): { authorization: string } {
@@ -84,7 +87,9 @@ export function hiddenValues({ headers, authentication }: WebhookCredentials): s
 function secretsIn(authentication: WebhookAuthentication): string[] {
   const secrets = Object.entries(authentication).filter(([name]) => SECRET_FIELDS.has(name));
   const urls = 'tokenUrl' in authentication ? secretUrls(authentication.tokenUrl) : [];
-  return [...secrets.map(([, value]) => String(value)), ...urls];
+  // A short password alone can't be found in base64, because most of its characters are encoded together with others.
+  const encoded = authentication.type === 'BASIC' ? [encodedUser(authentication)] : [];
+  return [...secrets.map(([, value]) => String(value)), ...encoded, ...urls];
 }
 
 /** The URL if it has parts that are masked. */

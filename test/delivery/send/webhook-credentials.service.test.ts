@@ -102,6 +102,15 @@ describe('a webhook’s own headers and authentication', () => {
     }
   });
 
+  test('are recorded only as masks in base64, even if the password is short', async () => {
+    receiver.handle((request) => ({ body: JSON.stringify({ sent: request.headers.authorization }) }));
+    const authentication = { type: 'BASIC', username: 'tollgate', password: 'K7w' } as const;
+    const id = await deliver(await addWebhook({ authentication }));
+    const encoded = Buffer.from('tollgate:K7w').toString('base64');
+    expect(receiver.requests[0]!.headers.authorization).toBe(`Basic ${encoded}`);
+    expect((await attempt(id)).responseBody).toBe('{"sent":"Basic ••••"}');
+  });
+
   test('can be a bearer token', async () => {
     await deliver(await addWebhook({ authentication: { type: 'BEARER', token: 'token-0123456789' } }));
     expect(receiver.requests[0]!.headers.authorization).toBe('Bearer token-0123456789');
