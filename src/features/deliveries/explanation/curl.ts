@@ -123,8 +123,9 @@ function assemble({ method, url, headers, body }: Parts, setUp: readonly (CurlVa
   return `(\n${lines.map((line) => `  ${line}\n`).join('')})`;
 }
 
+/** Without what is special between double quotes, including `!`: interactive shells replace it with an earlier command. */
 function requireVariable({ name, description }: CurlVariable): string {
-  return `: "\${${name}:?${description.replaceAll(/[`"'$\\]/g, '')}}"`;
+  return `: "\${${name}:?${description.replaceAll(/[`"'$\\!]/g, '')}}"`;
 }
 
 /** One shell word, no matter what the text contains. Between single quotes, only the single quote is special. */

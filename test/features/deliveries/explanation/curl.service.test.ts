@@ -82,6 +82,14 @@ describe('the curl command for a webhook', () => {
     expect((await received(command, { ...values, WEBHOOK_SECRET: secret })).headers[name]).toBe('own');
   });
 
+  test('has no `!` outside single quotes, which shells replace with an earlier command when it is pasted', () => {
+    const name = 'x-key!id';
+    const request = { method: 'POST', url: `${receiver.url}/in`, headers: { ...headers, [name]: 'own' }, body: '{}' };
+    const { command } = webhookCurl(request, { ownHeaders: [name] });
+    expect(command).toContain(`'${name}: '`);
+    expect(command.replaceAll(/'[^']*'/g, '')).not.toContain('!');
+  });
+
   test('does not change any URL', async () => {
     const path = fc.array(fc.string({ maxLength: 40 }), { minLength: 1, maxLength: 16 });
     const address = path.map(
