@@ -29,7 +29,11 @@ const cidrs = (...texts: string[]): Cidr[] => texts.map((text) => ipaddr.parseCI
 // Cloud metadata services give credentials to any caller, and the translation ranges can express every IPv4 address,
 // including those of metadata services.
 const NEVER_ALLOWED = cidrs(
-  ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+  ...['169.254.0.0/16', 'fe80::/10', '168.63.129.16/32', '100.100.100.200/32', '192.0.0.192/32'],
+  // In IPv6, they are among the private addresses: AWS (all of its local services), Google Cloud, Oracle, Scaleway,
+  // Akamai, and Alibaba. The private networks of Google Cloud start with the same bits as its metadata service.
+  ...['fd00:ec2::/32', 'fd20:ce::254/128', 'fd00:c1::a9fe:a9fe/128', 'fd00:42::42/128'],
+  ...['fd00:a9fe:a9fe::1/128', 'fd00:100::100:200/128'],
   ...['::ffff:0:0/96', '::ffff:0:0:0/96', '64:ff9b::/96', '64:ff9b:1::/48', '2001::/32', '2002::/16'],
 );
 const LOOPBACK = cidrs('0.0.0.0/8', '127.0.0.0/8', '::/127');
