@@ -60,6 +60,19 @@ describe.skipIf(!executablePath)('signing in to the console with an identity pro
     expect(page.complaints).toEqual([]);
   });
 
+  test('forgets the tokens on sign-out even if the provider can’t be reached', async () => {
+    const page = await openTab();
+    await page.goto(`${app.url}/console/`);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('olga@example.com', { exact: true }).waitFor();
+    await page.reload();
+    await page.getByText('olga@example.com', { exact: true }).waitFor();
+    await page.route(`${provider.issuer}/**`, (route) => route.abort());
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Continue' }).waitFor();
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage, ...localStorage })')).not.toContain('access_token');
+  });
+
   test('renews tokens before they expire, and asks the user to sign in again if renewal fails', async () => {
     const page = await openTab();
     // Tokens are renewed a minute before they expire, so shorter lifetimes start renewal immediately.

@@ -50,8 +50,9 @@ export async function openOidcSession(signIn: Extract<SignIn, { kind: 'oidc' }>)
       return false;
     },
     async signOut() {
-      const { end_session_endpoint } = await manager.metadataService.getMetadata();
-      if (end_session_endpoint) return manager.signoutRedirect();
+      // If the provider can't be reached, this tab forgets the tokens anyway.
+      const metadata = await manager.metadataService.getMetadata().catch(() => undefined);
+      if (metadata?.end_session_endpoint) return manager.signoutRedirect();
       await manager.removeUser();
       store.set({ status: 'signedOut', hasEnded: false });
     },
