@@ -19,11 +19,15 @@ const CANCEL_MILLISECONDS = 50;
 
 const READ_PID = statement('lock-read-pid', 'SELECT pg_backend_pid() AS "pid"');
 
-/** Backups, index builds, and the queue have other names. */
+/**
+ * Backups, index builds, and the queue have other names. Canceling a commit that waits for a synchronous standby
+ * (`SyncRep`) would acknowledge it, although a failover could still lose it.
+ */
 const CANCEL_BLOCKERS = statement(
   'lock-cancel-blockers',
   `SELECT pg_cancel_backend("pid") AS "isCanceled" FROM unnest(pg_blocking_pids($1)) AS blocker("pid")
-   JOIN pg_stat_activity USING ("pid") WHERE application_name = 'tollgate' AND "state" = 'active'`,
+   JOIN pg_stat_activity USING ("pid") WHERE application_name = 'tollgate' AND "state" = 'active'
+     AND wait_event IS DISTINCT FROM 'SyncRep'`,
 );
 
 /**
