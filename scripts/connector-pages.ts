@@ -34,6 +34,7 @@ const CONTEXT: BuildContext = {
   memory: {},
   attemptNumber: 1,
   previousAttemptAmbiguous: false,
+  isRetry: false,
   now: new Date('2026-01-02T03:04:07.678Z'),
 };
 

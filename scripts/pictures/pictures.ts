@@ -35,6 +35,7 @@ export const PICTURE_CONTEXT: BuildContext = {
   memory: {},
   attemptNumber: 1,
   previousAttemptAmbiguous: false,
+  isRetry: false,
   now: new Date('2026-03-17T09:26:43.380Z'),
   consoleUrl:
     'https://tollgate.example/console/projects/proj_01jc9x2v5qe3w8k4m6n7p9r0st/events/evt_01jc9x2v5qe3w8k4m6n7p9r0st',

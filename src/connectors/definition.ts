@@ -91,6 +91,8 @@ export type BuildContext = {
   attemptNumber: number;
   /** Whether the previous attempt's request may have arrived: it was sent, but there was no response. */
   previousAttemptAmbiguous: boolean;
+  /** Whether an attempt failed since the event was recorded or, if later, the delivery was last resent manually. */
+  isRetry: boolean;
   /** If `repeatsResponses` is set: the number of the attempt that began the last manual resend, also in its retries. */
   resentAt?: number;
   now: Date;

@@ -89,10 +89,10 @@ export const twilio = defineConnector({
   documentationUrl: 'https://www.twilio.com/docs/messaging/quickstart',
   config,
   supportsEvent: () => true,
-  // Twilio has no idempotency key and charges for duplicates, so if the last attempt's request may have arrived, look
-  // for its message first.
+  // Twilio has no idempotency key and charges for duplicates, so if an earlier attempt's request may have arrived, look
+  // for its message first. It may have arrived even if only a later attempt, such as a lookup, got an error.
   build: ([event], settings, context) =>
-    context.previousAttemptAmbiguous
+    context.previousAttemptAmbiguous || context.isRetry
       ? listMessages(settings, 'lookup')
       : sendMessage(settings, describeEvent(event, context)),
   classify,

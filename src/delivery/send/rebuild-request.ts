@@ -56,6 +56,7 @@ export function rebuildConnectorRequest(
     selectedTypes: expandEventTypes(connector.eventTypes),
     memory: connector.memory,
     previousAttemptAmbiguous: false,
+    isRetry: false,
   });
   if ('skip' in built) return undefined;
   const { method, url, headers, body } = built;

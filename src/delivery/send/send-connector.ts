@@ -142,6 +142,7 @@ async function sendGroup(
         previousAttemptAmbiguous: previous
           ? isAmbiguous(previous.attempt?.errorClass ?? null)
           : group.some(({ previousErrorClass }) => isAmbiguous(previousErrorClass)),
+        isRetry: previous !== undefined || group.some(isScheduledRetry),
         now: new Date(startedAt),
         isLocalChain,
         ...(eventUrl && { consoleUrl: eventUrl }),
@@ -259,6 +260,9 @@ function toConnectorEvent({ event, projectId }: ClaimedDelivery): ConnectorEvent
 function mergeMemory(memory: ConnectorMemory, patch: Record<string, string>): ConnectorMemory {
   return Object.fromEntries(Object.entries({ ...memory, ...patch }).filter(([, value]) => value !== ''));
 }
+
+/** The first attempt after a manual resend isn't a retry, and the ones after it are scheduled. */
+const isScheduledRetry = ({ attemptCount, trigger }: ClaimedDelivery) => attemptCount > 0 && trigger === 'SCHEDULED';
 
 const leaveForLater = (): SendResult => ({ attempts: [], verdict: { kind: 'wait', afterSeconds: 0 } });
 

@@ -44,6 +44,7 @@ export function sampleContext(overrides: Partial<BuildContext> = {}): BuildConte
     memory: {},
     attemptNumber: 1,
     previousAttemptAmbiguous: false,
+    isRetry: false,
     now: new Date(Date.parse(EVENT_TIME) + 2000),
     ...overrides,
   };
