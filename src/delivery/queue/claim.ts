@@ -15,6 +15,12 @@ export const DESTINATION = `coalesce("webhookId", "connectorId")`;
 /** First attempts (0) and retries (1) are queued separately. The indexes use the same expression. */
 export const RETRY_CLASS = `least("attemptCount", 1)`;
 
+/**
+ * Keeps what the status says about an expired lease: that the process died while sending the delivery, so its request may
+ * have arrived. Needed wherever a running delivery gets another status, except after a result.
+ */
+export const NOTE_INTERRUPTION = `"errorClass" = CASE WHEN "status" = 'RUNNING' THEN 'interrupted' ELSE "errorClass" END`;
+
 /** Unfinished and not leased: either waiting, or claimed under a lease that expired without a result. */
 export const IS_FREE = `"outcome" IS NULL AND ("status" = 'PENDING' OR "leasedUntil" <= now())`;
 
@@ -156,7 +162,7 @@ export const claimStatement = (select: string) => `
       "status" = 'RUNNING',
       "leasedUntil" = now() + make_interval(secs => $2),
       "leaseToken" = "leaseToken" + 1,
-      "errorClass" = CASE WHEN "status" = 'RUNNING' THEN 'interrupted' ELSE "errorClass" END
+      ${NOTE_INTERRUPTION}
     WHERE "id" = ANY(ARRAY(SELECT "id" FROM picked EXCEPT ALL SELECT "id" FROM waiting))
     RETURNING *
   )

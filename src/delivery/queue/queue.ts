@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
-import { earliestDue } from './claim.ts';
+import { earliestDue, NOTE_INTERRUPTION } from './claim.ts';
 
 /**
  * Use this for rows that are looked up by ID. Without the cast, the planner expects only a few running rows and reads
@@ -15,7 +15,8 @@ const REQUEUE = statement(
   'delivery_requeue',
   `UPDATE "Delivery" SET
        "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-       "isParked" = false, "isReplay" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+       "isParked" = false, "isReplay" = false, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now(),
+       ${NOTE_INTERRUPTION}
      WHERE "id" = $1 AND ("status" <> 'RUNNING' OR "leasedUntil" <= now())`,
 );
 

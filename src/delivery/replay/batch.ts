@@ -3,6 +3,7 @@ import { asReference } from '../../database/reference.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import type { DeliveryStatus } from '../../generated/prisma/client.ts';
+import { NOTE_INTERRUPTION } from '../queue/claim.ts';
 
 /** The stored conditions that select a replay's deliveries. Omitted conditions don't apply. */
 export type ReplayFilter = {
@@ -94,7 +95,8 @@ const BATCH = statement(
   requeued AS (
     UPDATE "Delivery" d SET
       "status" = 'PENDING', "trigger" = 'MANUAL', "reason" = NULL, "retryStep" = 0, "nextAttemptAt" = now(),
-      "isParked" = false, "isReplay" = true, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now()
+      "isParked" = false, "isReplay" = true, "leasedUntil" = NULL, "completedAt" = NULL, "updatedAt" = now(),
+      ${NOTE_INTERRUPTION}
     WHERE d."id" = ANY (ARRAY(SELECT "id" FROM found)) AND d."updatedAt" <= $2
       AND (d."status"::text <> 'RUNNING' OR d."leasedUntil" <= now())
     RETURNING d."id"

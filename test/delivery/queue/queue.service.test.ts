@@ -520,6 +520,8 @@ describe('requeue', () => {
     expect(await requeue(stage.pool, id)).toBe('running');
     await expireLease(id);
     expect(await requeue(stage.pool, id)).toBe('queued');
+    // The request of the process that died may have arrived.
+    expect(await claimOne()).toMatchObject({ trigger: 'MANUAL', previousErrorClass: 'interrupted' });
   });
 
   test('does not find a delivery that does not exist', async () => {

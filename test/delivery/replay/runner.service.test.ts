@@ -90,6 +90,23 @@ describe('a replay', () => {
     await worker.stop();
   });
 
+  test('of a delivery whose process died while sending it says that the request may have arrived', async () => {
+    const { id, webhookId } = await prepare(1, 100);
+    const { rows } = await stage.pool.query(
+      `UPDATE "Delivery" SET "status" = 'RUNNING', "leasedUntil" = now() WHERE "webhookId" = $1
+       RETURNING "id"`,
+      [webhookId],
+    );
+    const runner = createReplayRunner({ db: stage, bus: stage.bus, log: stage.log });
+    runner.start();
+    await until(isFinished(id), () => 'the replay');
+    await runner.stop();
+    expect(await replay(id)).toMatchObject({ done: 1, skipped: 0 });
+    const found = await stage.pool.query(`SELECT "status", "errorClass" FROM "Delivery" WHERE "id" = $1`, [rows[0].id]);
+    expect(found.rows).toEqual([{ status: 'PENDING', errorClass: 'interrupted' }]);
+    await stage.pool.query('DELETE FROM "Delivery" WHERE "id" = $1', [rows[0].id]);
+  });
+
   test('makes progress even when a process has more slow replays than it runs at the same time', async () => {
     const worker = stage.startWorker();
     const long: string[] = [];
