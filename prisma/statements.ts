@@ -272,6 +272,12 @@ export type StatementTypes = {
     values: [string, string, string];
     row: object;
   };
+  "delivery-changed-destinations": {
+    values: [List<string>, List<number>];
+    row: {
+      "id": string;
+    };
+  };
   "delivery-earlier-attempts": {
     values: [string];
     row: {

@@ -12,6 +12,7 @@ import {
   type OriginCapacity,
   type PacedCapacity,
 } from './capacity.ts';
+import { findChanged } from './changed-destinations.ts';
 import { createBlocks, createCircuits, createThrottles } from './circuits.ts';
 import { createJobSlots, createPacing } from './pacing.ts';
 import { createUsage } from './usage.ts';
@@ -188,14 +189,29 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
       circuits.onHealthy(destination);
       throttles.onHealthy(destination);
     }
-    for (const { health } of outcomes) if (health?.kind === 'limited') limit(job.deliveries[0]!, health.afterSeconds);
+    for (const { health, attempts } of outcomes)
+      if (health?.kind === 'limited') limit(job.deliveries[0]!, health.afterSeconds, attempts[0]?.startedAt);
     if (effects.has('failing') && !effects.has('healthy')) circuits.onFailure(destination);
     limiter.leave(job);
   }
 
-  function limit({ destination, account }: ClaimedDelivery, afterSeconds: number): void {
-    throttles.onLimited({ destination, account }, afterSeconds);
+  function limit({ destination, account }: ClaimedDelivery, afterSeconds: number, since?: number): void {
+    throttles.onLimited({ destination, account }, afterSeconds, since);
     signal.notifyIn(afterSeconds * 1000);
+  }
+
+  /**
+   * Sends to destinations again that asked for a wait, but were changed since then. The wait can be as long as a day, and
+   * was for the old address or credentials.
+   */
+  async function forgetChanged(): Promise<void> {
+    const closed = throttles.closed();
+    if (closed.size === 0) return;
+    try {
+      for (const id of await findChanged(db, closed)) throttles.forget(id);
+    } catch (error) {
+      log.debug({ err: error }, "couldn't check whether rate-limited destinations were changed; will check again");
+    }
   }
 
   function putBackWaiting(destination: string): void {
@@ -245,7 +261,10 @@ export function createAdmission({ db, log, limits, slotsInUse, signal, onReopene
     },
 
     /** Reads changes that other processes made to destinations that have no free slot. */
-    refresh: pacing.refresh,
+    async refresh(): Promise<void> {
+      await pacing.refresh();
+      await forgetChanged();
+    },
     /** Call this when this process is stopping, after its last request. */
     endAll: pacing.endAll,
     /** Seconds until the first of the given destinations has a free slot again. */

@@ -90,7 +90,9 @@ export function createCircuits(now: () => number = () => performance.now()) {
 /** A destination is no longer throttled when it may get this many requests at the same time. */
 const RECOVERED_SLOTS = 64;
 
-type Throttle = { account: string; slots: number; closedUntil: number };
+type Limited = Pick<ClaimedDelivery, 'destination' | 'account'>;
+/** `since` is when the limited request was made, by the database's clock. The other time is by the monotonic clock. */
+type Throttle = { account: string; slots: number; closedUntil: number; since: number };
 
 /**
  * Slows down for destinations that rate limit requests. After a 429, nothing is sent for as long as the destination
@@ -125,11 +127,18 @@ export function createThrottles(now: () => number = () => performance.now()) {
       return new Map([...throttles].map(([id, { slots, closedUntil }]) => [id, closedUntil > now() ? 0 : slots]));
     },
 
-    onLimited({ destination, account }: Pick<ClaimedDelivery, 'destination' | 'account'>, afterSeconds: number): void {
+    /** The destinations that get nothing now, each with the time of its limited request. */
+    closed: (): Map<string, number> =>
+      new Map([...throttles].flatMap(([id, { closedUntil, since }]) => (closedUntil > now() ? [[id, since]] : []))),
+
+    /** Call this when the destination has been changed: it may be at another address or have another limit. */
+    forget: (id: string): boolean => throttles.delete(id),
+
+    onLimited({ destination, account }: Limited, afterSeconds: number, since = 0): void {
       const known = throttles.get(destination);
       if (!known && throttles.size >= MAX_REMEMBERED) evictOldest();
       const closedUntil = Math.max(known?.closedUntil ?? 0, now() + afterSeconds * 1000);
-      throttles.set(destination, { account, slots: 1, closedUntil });
+      throttles.set(destination, { account, slots: 1, closedUntil, since });
     },
 
     onHealthy(id: string): void {

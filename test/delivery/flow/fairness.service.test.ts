@@ -140,6 +140,20 @@ describe('a destination that asks for fewer requests', () => {
     for (const { seconds } of waits.rows) expect(seconds).toBeGreaterThan(3_000);
     expect(receiver.requests.filter(({ path }) => path === '/busy')).toHaveLength(1);
   });
+
+  test('gets requests again once its owner has changed it, for example, its URL', async () => {
+    const receiver = await receive(({ path }) =>
+      path === '/busy' ? { statusCode: 429, headers: { 'retry-after': '86400' } } : {},
+    );
+    const { id } = await stage.addWebhook(`${receiver.url}/busy`);
+    const limited = await stage.addDelivery(id);
+    start();
+    await until(async () => (await stage.delivery(limited)).reason === 'rate_limited');
+    const url = `${receiver.url}/idle`;
+    await stage.pool.query(`UPDATE "Webhook" SET "url" = $2, "updatedAt" = now() WHERE "id" = $1`, [id, url]);
+    await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
+    expect(receiver.requests.map(({ path }) => path)).toEqual(['/busy', '/idle']);
+  });
 });
 
 describe("a destination's circuit", () => {
