@@ -31,6 +31,10 @@ const verdicts: { asRequest: boolean; asReceived: boolean; target: string }[] = 
 
 /** Built like most APIs: Fastify passes on the target unchanged, as Express does. Yoga makes a `Request` from it. */
 const api = fastify({ forceCloseConnections: true });
+/** Somebody else's API, which is sold in the same project. It keeps the headers of the last request. */
+const othersApi = fastify({ forceCloseConnections: true });
+let othersHeaders: Record<string, string> = {};
+
 const yoga = createYoga({
   logging: false,
   plugins: [
@@ -57,9 +61,9 @@ beforeAll(async () => {
       said = headers as Record<string, string>;
       const id = String(headers['tollgate-payment-id']);
       const timestamp = new Date(Number(headers['tollgate-timestamp']) * 1000);
-      const content = `${headers['tollgate-payer']}.${method}.${target}`;
+      const content = `${headers['tollgate-payer']}.${method}.${process.env.UPSTREAM_ORIGIN}${target}`;
       const expected = new Webhook(process.env.UPSTREAM_SECRET!).sign(id, timestamp, content);
-      const asReceived = headers['tollgate-signature'] === expected;
+      const asReceived = String(headers['tollgate-signature']).split(' ').includes(expected);
       // Yoga would rebuild the query of a Fastify or Express request, so it gets Node's.
       const response = await yoga.handleNodeRequestAndResponse(request.raw, reply.raw);
       verdicts.push({ target, asReceived, asRequest: (await response.text()) === 'true' });
@@ -67,6 +71,12 @@ beforeAll(async () => {
     },
   });
   const upstreamUrl = await api.listen({ host: '127.0.0.1', port: 0 });
+  vi.stubEnv('UPSTREAM_ORIGIN', upstreamUrl);
+  othersApi.get('*', async ({ headers }) => {
+    othersHeaders = headers as Record<string, string>;
+    return 'served';
+  });
+  const othersUrl = await othersApi.listen({ host: '127.0.0.1', port: 0 });
 
   rails = await startRails();
   app = await startTestApp({ env: rails.env });
@@ -74,6 +84,7 @@ beforeAll(async () => {
   const shop = await createShop(app, alice, {
     '/*': { upstreamUrl: `${upstreamUrl}/api` },
     '/fixed/*': { upstreamUrl: `${upstreamUrl}/api/*?seller='s'own"<value>` },
+    '/others/*': { upstreamUrl: `${othersUrl}/*` },
   });
   prefix = new URL(shop.url).pathname;
   const secret = await alice.rest<{ upstreamSecret: string }>('GET', `${shop.base}/upstream-secret`);
@@ -89,6 +100,7 @@ afterAll(async () => {
   vi.unstubAllEnvs();
   await app?.stop();
   await api.close();
+  await othersApi.close();
   await rails?.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -122,14 +134,20 @@ test('a request that the gateway did not sign is rejected', async () => {
   expect(isFromTollgate(new Request('http://api.example/api/a?b=c'))).toBe(false);
 });
 
+test('a signature for another API of the same project is not valid, even for the same path', async () => {
+  expect(await buy('/others/api/expensive')).toBe(200);
+  expect(othersHeaders).toHaveProperty('tollgate-signature');
+  expect(isFromTollgate(new Request('http://api.example/api/expensive', { headers: othersHeaders }))).toBe(false);
+});
+
 test.each(['the current time', 'NaN'])(
   'a signature is not valid for other values that make up the same text, such as %s in the query',
   async (time) => {
     const timestamp = time === 'NaN' ? time : String(Math.floor(Date.now() / 1000));
-    expect(await buy(`/cheap?a=.${timestamp}.0xVictim.GET./api/expensive`)).toBe(200);
+    expect(await buy(`/cheap?a=.${timestamp}.0xVictim.GET.${process.env.UPSTREAM_ORIGIN}/api/expensive`)).toBe(200);
     const paid = ['payment-id', 'timestamp', 'payer'].map((name) => said[`tollgate-${name}`]).join('.');
     const headers = {
-      'tollgate-payment-id': `${paid}.GET./api/cheap?a=`,
+      'tollgate-payment-id': `${paid}.GET.${process.env.UPSTREAM_ORIGIN}/api/cheap?a=`,
       'tollgate-timestamp': timestamp,
       'tollgate-payer': '0xVictim',
       'tollgate-signature': said['tollgate-signature']!,

@@ -21,6 +21,7 @@ export function upstreamRequestFor(
       paymentId: payment.id,
       payer: getAddress(payment.payer),
       method,
+      origin: target.origin,
       target: path,
       timestampSeconds: Math.floor(now().getTime() / 1000),
     });

@@ -14,6 +14,8 @@ type PaidCall = {
   /** EIP-55 checksummed. */
   payer: string;
   method: string;
+  /** The scheme, host, and port of the upstream URL, as in `https://api.example.com`. */
+  origin: string;
   /** Path and query at the upstream. */
   target: string;
   timestampSeconds: number;
@@ -32,7 +34,10 @@ const MAX_REMEMBERED = 10_000;
 
 /**
  * Signs what the gateway tells upstreams about a payer, in the format of Standard Webhooks: `v1,` and the base64 of
- * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{target}`.
+ * HMAC-SHA256 over `{payment id}.{timestamp}.{payer}.{method}.{origin}{target}`. The origin is signed because a project
+ * can have upstreams of different people, and the secret is the same for all of them: whoever runs one of them could
+ * otherwise use the signatures that it gets at another one. Before these signatures, there are others without the origin,
+ * for upstreams that don't check it yet. Neither can pass for the other, because a target starts with a slash.
  *
  * A project's secrets are derived from the deployment's master key, so nothing needs to be stored but the number of the
  * current one. While the master key or the project's secret is being replaced, there are several signatures. The secret
@@ -53,17 +58,19 @@ export function createUpstreamSigner(keyring: Keyring): UpstreamSigner {
 
   return {
     secretOf: ({ id, upstreamSecretVersion }) => secretsOf(id, upstreamSecretVersion)[0]!,
-    headersOf({ project, paymentId, payer, method, target, timestampSeconds }) {
+    headersOf({ project, paymentId, payer, method, origin, target, timestampSeconds }) {
       const { id, upstreamSecretVersion, previousUpstreamSecretExpiresAt: end } = project;
       const isOverlap = end !== null && end.getTime() > timestampSeconds * 1000;
       const previous = isOverlap ? secretsOf(id, upstreamSecretVersion - 1) : [];
       const secrets = [...secretsOf(id, upstreamSecretVersion), ...previous];
-      const body = `${payer}.${method}.${target}`;
+      const signatures = [target, origin + target].map((place) =>
+        signWebhook({ id: paymentId, timestampSeconds, body: `${payer}.${method}.${place}`, secrets }),
+      );
       return {
         'tollgate-payment-id': paymentId,
         'tollgate-payer': payer,
         'tollgate-timestamp': String(timestampSeconds),
-        'tollgate-signature': signWebhook({ id: paymentId, timestampSeconds, body, secrets }),
+        'tollgate-signature': signatures.join(' '),
       };
     },
   };

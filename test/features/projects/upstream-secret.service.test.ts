@@ -46,14 +46,14 @@ async function signersOf(secrets: Readonly<Record<string, string | null>>): Prom
     new Webhook(secret!).sign(
       headers['tollgate-payment-id'] as string,
       new Date(Number(headers['tollgate-timestamp']) * 1000),
-      `${buyer.address}.${method}.${path}`,
+      `${buyer.address}.${method}.${new URL(upstream.url).origin}${path}`,
     ),
     name,
   ]);
   const names = new Map(signatures as [string, string][]);
-  return String(headers['tollgate-signature'])
-    .split(' ')
-    .map((signature) => names.get(signature));
+  const all = String(headers['tollgate-signature']).split(' ');
+  // Those without the origin come first.
+  return all.slice(all.length / 2).map((signature) => names.get(signature));
 }
 
 test('a new secret signs the next request, and the old one does too until the overlap ends', async () => {

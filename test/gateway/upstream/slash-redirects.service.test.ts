@@ -55,9 +55,9 @@ describe('if the upstream redirects to the path with or without a trailing slash
     expect(stage.api.requests).toHaveLength(2);
     for (const { method, path, headers } of stage.api.requests) {
       const [id, timestamp] = [headers['tollgate-payment-id'] as string, Number(headers['tollgate-timestamp'])];
-      const content = `${headers['tollgate-payer']}.${method}.${path}`;
+      const content = `${headers['tollgate-payer']}.${method}.${new URL(stage.api.url).origin}${path}`;
       const signature = new Webhook(body.upstreamSecret).sign(id, new Date(timestamp * 1000), content);
-      expect(headers['tollgate-signature']).toBe(signature);
+      expect(String(headers['tollgate-signature']).split(' ')).toContain(signature);
     }
     expect(new Set(stage.api.requests.map(({ headers }) => headers['tollgate-payment-id'])).size).toBe(1);
   });
