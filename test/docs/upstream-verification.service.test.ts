@@ -106,10 +106,10 @@ afterAll(async () => {
 });
 
 /** Buys a target exactly as it is written, which `fetch` wouldn't send. Returns the status. */
-async function buy(target: string, method = 'GET'): Promise<number> {
+async function buy(target: string, method = 'GET', project = prefix): Promise<number> {
   const headers = v2Headers(await sign(buyer));
   const { promise, resolve, reject } = Promise.withResolvers<number>();
-  httpRequest(app.url, { method, path: prefix + target, headers }, (response) => {
+  httpRequest(app.url, { method, path: project + target, headers }, (response) => {
     response.resume().once('end', () => resolve(response.statusCode!));
   })
     .once('error', reject)
@@ -132,6 +132,18 @@ test.each([
 test('a request that the gateway did not sign is rejected', async () => {
   expect(await buy('/a?b=c')).toBe(200);
   expect(isFromTollgate(new Request('http://api.example/api/a?b=c'))).toBe(false);
+});
+
+test('a request that another seller sends to the API through the gateway is rejected, whether it is paid or free', async () => {
+  const upstreamUrl = `${process.env.UPSTREAM_ORIGIN}/api`;
+  const shop = await createShop(app, await app.user('mallory'), {
+    '/paid': { upstreamUrl },
+    '/free': { upstreamUrl, priceUsd: '0' },
+  });
+  expect(await buy('/paid', 'GET', new URL(shop.url).pathname)).toBe(200);
+  expect((await fetch(`${shop.url}/free`)).status).toBe(200);
+  const rejected = { target: '/api', asReceived: false, asRequest: false };
+  expect(verdicts).toEqual([rejected, rejected]);
 });
 
 test('a signature for another API of the same project is not valid, even for the same path', async () => {
