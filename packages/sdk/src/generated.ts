@@ -3288,7 +3288,7 @@ export type Payment = {
   nonce: string;
   /** x402 protocol version that the payer used. */
   x402Version: number;
-  /** The buyer’s identifier for the payment (x402 extension `payment-identifier`). */
+  /** The buyer’s identifier for the payment (x402 extension `payment-identifier`). Masked for API keys and for the role `VIEWER`, because anyone who knows it can get the buyer’s response. */
   identifier: string | null;
   /** When the payment is settled, according to the endpoint’s setting at the time the payment arrived. */
   settlement: SettlementOrder;

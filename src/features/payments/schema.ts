@@ -1,5 +1,7 @@
 import { getAddress } from 'viem';
 import { inVisibleProject } from '../../auth/access.ts';
+import { hasPermission } from '../../auth/require-permission.ts';
+import type { Viewer } from '../../auth/viewer.ts';
 import { PaymentStatus } from '../../generated/prisma/enums.ts';
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
@@ -7,6 +9,7 @@ import { resolvePage } from '../../schema/connections.ts';
 import { LONG_TEXT, STATISTIC_COST } from '../../schema/cost.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
 import { PaymentStageEnum } from '../../schema/scalars.ts';
+import { redactSecret } from '../../secrets/redact.ts';
 import { Endpoint } from '../endpoints/schema.ts';
 import { SettlementOrderEnum } from '../endpoints/settlement-schema.ts';
 import { Project } from '../projects/schema.ts';
@@ -111,9 +114,12 @@ export const Payment = builder.prismaNode('Payment', {
       description: 'Nonce of the authorization (EIP-3009). Each nonce can be used for only one payment.',
     }),
     x402Version: t.exposeInt('x402Version', { description: 'x402 protocol version that the payer used.' }),
-    identifier: t.exposeString('paymentIdentifier', {
+    identifier: t.string({
       nullable: true,
-      description: 'The buyer’s identifier for the payment (x402 extension `payment-identifier`).',
+      description:
+        'The buyer’s identifier for the payment (x402 extension `payment-identifier`). Masked for API keys and for the role `VIEWER`, because anyone who knows it can get the buyer’s response.',
+      resolve: ({ projectId, paymentIdentifier }, _args, { viewer }) =>
+        paymentIdentifier === null ? null : shownIdentifier(viewer, projectId, paymentIdentifier),
     }),
     settlement: t.expose('settlement', {
       type: SettlementOrderEnum,
@@ -275,3 +281,10 @@ builder.subscriptionField('paymentUpdated', (t) =>
     resolve: (item) => item,
   }),
 );
+
+/** A payment identifier as the viewer can see it: in full for people who can see credentials, and masked for everyone else. */
+function shownIdentifier(viewer: Viewer, projectId: string, identifier: string): string {
+  return viewer.kind === 'user' && hasPermission(viewer, projectId, 'CREDENTIALS')
+    ? identifier
+    : redactSecret(identifier);
+}

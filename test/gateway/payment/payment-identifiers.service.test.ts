@@ -6,7 +6,9 @@ import pg from 'pg';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { join, person } from '../../support/members.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { createKey } from '../../support/resources.ts';
 import { type GatewayProcess, startGatewayProcess } from '../gateway-processes.ts';
 import { sign, v1Headers, v2Headers } from '../sign.ts';
 import { createShop, decodeHeader, type Rails, startRails } from '../support.ts';
@@ -102,6 +104,33 @@ describe('a payment identifier', () => {
     expect(rows).toHaveLength(1);
     const payment = await alice.rest('GET', `${shop.base}/payments/${rows[0].id}`);
     expect(payment.body).toMatchObject({ identifier: id });
+  });
+
+  test('is masked for viewers and API keys, who could otherwise fetch the response', async () => {
+    const buyer = await rails.wallet(CENT);
+    const id = newId();
+    const bought = await ask(await signed(buyer, id));
+    expect(bought.status).toBe(201);
+    const viewer = await person(app, 'victor');
+    await join(alice, shop.base, viewer, 'VIEWER');
+    const developer = await person(app, 'dora');
+    await join(alice, shop.base, developer, 'DEVELOPER');
+    const { key } = await createKey(alice, shop.base, { scopes: ['READ', 'PAYMENTS', 'WRITE', 'CREDENTIALS'] });
+    const shownTo = async (reader: TestUser) => {
+      const one = await reader.rest<{ identifier: string }>('GET', `${shop.base}/payments/${bought.paymentId}`);
+      const list = await reader.rest<{ data: { identifier: string }[] }>(
+        'GET',
+        `${shop.base}/payments?identifier=${id}`,
+      );
+      const file = await fetch(`${app.url}${shop.base}/payments/export?format=jsonl&identifier=${id}`, {
+        headers: { authorization: `Bearer ${reader.token}` },
+      });
+      const exported = JSON.parse(await file.text()) as { identifier: string };
+      return new Set([one.body, ...list.body.data, exported].map(({ identifier }) => identifier));
+    };
+    for (const reader of [alice, developer]) expect(await shownTo(reader)).toEqual(new Set([id]));
+    const masked = `••••${id.slice(-4)}`;
+    for (const reader of [viewer, app.caller(key)]) expect(await shownTo(reader)).toEqual(new Set([masked]));
   });
 
   test('gets the first response if it is signed again, and only the first payment is charged', async () => {
