@@ -118,7 +118,9 @@ export function createHandshakes(maxWaitMilliseconds: number, now: () => number 
 
 class CostlyHandshake extends EgressError {
   constructor() {
-    super('tls_error', { message: "The server's certificates take too long to check. Send fewer, with usual keys." });
+    super('tls_error', {
+      message: "The server's certificates take too long to check. Send fewer, with usual keys and fewer names.",
+    });
   }
 }
 

@@ -49,6 +49,8 @@ describe('a server whose certificates are costly to check', () => {
     ['eleven certificates', () => createChain('shop.test', 11)],
     ['an RSA key with an unusual exponent', () => createChain('shop.test', 2, rsaKey)],
     ['a key on an unusual curve', () => createChain('shop.test', 2, () => ecKey('sect571r1'))],
+    ['more than a thousand names', () => createChain('shop.test', 2, ecKey, { names: 1_001 })],
+    ['names and constraints to compare', () => createChain('shop.test', 2, ecKey, { names: 110, constraints: 100 })],
   ])('gets no more connections for a minute, not even by other names: %s', async (_, chain) => {
     await using server = await startServer(chain());
     const { egress, url, handshakes } = server;
@@ -122,6 +124,11 @@ describe('a server gets any number of connections', () => {
       'untrusted, but usual ones',
       'UNABLE_TO_GET_ISSUER_CERT',
       () => createChain('shop.test', 3, () => ecKey('secp384r1')),
+    ],
+    [
+      'untrusted, but have the usual numbers of names and constraints',
+      'UNABLE_TO_GET_ISSUER_CERT',
+      () => createChain('shop.test', 3, ecKey, { names: 100, constraints: 40 }),
     ],
     ['a single one for another name', 'UNABLE_TO_', () => createChain('another.test', 1)],
   ])('if its certificates are %s', async (_, code, chain) => {
