@@ -10,6 +10,7 @@ import type { Handshakes } from './handshakes.ts';
 import type { Lookup } from './lookup.ts';
 import { handOver, noteFailure, watchOpening } from './phases.ts';
 import type { OpenTunnel } from './proxy.ts';
+import { limitTickets } from './session-tickets.ts';
 import { type TlsIdentity, tlsOptionsOf } from './tls-identity.ts';
 import { requireSocketFunctions, tolerant } from './tolerant-socket.ts';
 import { hostnameOf, isPublicPort, portOf } from './url.ts';
@@ -184,5 +185,6 @@ function startTls(
       error ? reject(error) : resolve(connected),
     ) as unknown as TLSSocket;
     watch(secured);
+    limitTickets(secured, socket);
   });
 }
