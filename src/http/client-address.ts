@@ -9,8 +9,8 @@ export type Client = {
   /** In its only spelling. Empty if the connection was closed before its address was read. */
   address: string;
   /**
-   * A trusted proxy didn't say where the request comes from, so the address is the proxy's. Others have the same one, so
-   * it doesn't prove who the client is.
+   * The address is a proxy's: a trusted proxy didn't say where the request comes from, or a proxy isn't trusted. Others
+   * have the same address, so it doesn't prove who the client is.
    */
   isAddressShared: boolean;
 };
@@ -26,6 +26,16 @@ export type TrustedProxies = {
   clientOf(request: Pick<IncomingMessage, 'headers' | 'socket'>): Client;
 };
 
+/** Proxies add these headers. A client that sends them itself counts as one. */
+const ADDED_BY_PROXIES = ['x-forwarded-for', 'forwarded', 'via'] as const;
+/** The ranges in which an operator's proxies are rather than buyers, who could otherwise cause the warning. */
+const OF_OPERATORS: ReadonlySet<string> = new Set([
+  'loopback',
+  'private',
+  'carrierGradeNat',
+  'uniqueLocal',
+  'linkLocal',
+]);
 /** With more characters, an entry isn't logged in full. */
 const MAX_LOGGED_CHARACTERS = 50;
 /** Some load balancers append a port, and write IPv6 addresses in brackets to keep the two apart. */
@@ -44,6 +54,7 @@ export function trustProxies(proxies: readonly string[], log: Pick<Logger, 'warn
     return [address, address.kind() === 'ipv4' ? 32 : 128] as const;
   });
   let hasWarned = false;
+  let hasWarnedOfOther = false;
 
   function trusts(text: string): boolean {
     const address = networks.length > 0 ? readHop(text) : undefined;
@@ -60,10 +71,24 @@ export function trustProxies(proxies: readonly string[], log: Pick<Logger, 'warn
     );
   }
 
+  function warnOfOther(proxy: string): void {
+    if (hasWarnedOfOther || !OF_OPERATORS.has(parseAddress(proxy)?.range() ?? '')) return;
+    hasWarnedOfOther = true;
+    log.warn(
+      { proxy },
+      "requests with X-Forwarded-For come from an address that isn't in TRUSTED_PROXIES. Callers behind it share limits, and can repeat paid requests only with an Idempotency-Key. If it is your proxy, or Docker's address for it, add it",
+    );
+  }
+
   return {
     trusts,
     clientOf({ headers, socket }) {
       let address = readHop(socket.remoteAddress ?? '')?.toString() ?? '';
+      if (!trusts(address)) {
+        const isProxy = ADDED_BY_PROXIES.some((name) => headers[name] !== undefined);
+        if (isProxy) warnOfOther(address);
+        return { address, isAddressShared: isProxy };
+      }
       const forwarded = [headers['x-forwarded-for'] ?? []].flat().join(',').trim();
       for (const entry of forwarded === '' ? [] : forwarded.split(',').reverse()) {
         if (!trusts(address)) break;
@@ -74,7 +99,7 @@ export function trustProxies(proxies: readonly string[], log: Pick<Logger, 'warn
         }
         address = hop.toString();
       }
-      return { address, isAddressShared: false };
+      return { address, isAddressShared: trusts(address) };
     },
   };
 }

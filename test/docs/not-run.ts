@@ -36,6 +36,8 @@ export const NOT_RUN: Readonly<Record<string, Readonly<Record<string, string>>>>
   },
   'docs/deployment.md': {
     'install -m 600 /dev/null .env': 'needs Docker',
+    'gateway=$(docker inspect --format \'{{range .NetworkSettings.Networks}}{{.Gateway}}{{end}}\' "$(docker compose ps --quiet api)")':
+      'needs Docker',
     "docker buildx imagetools inspect node:24.21.0-slim --format '{{.Manifest.Digest}}'": 'needs Docker',
     'npm pack': 'test/scripts/package.service.test.ts runs it',
     'npm install --prefix /opt/tollgate ./tollgate-0.1.0.tgz': 'test/scripts/package.service.test.ts runs it',

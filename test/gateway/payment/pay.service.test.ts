@@ -19,6 +19,8 @@ type PaymentResponse = { success: boolean; transaction: string; network: string;
 
 let rails: Rails;
 let app: TestApp;
+/** Trusts the proxies at 127.0.0.1. */
+let proxied: TestApp;
 let upstream: Receiver;
 let shop: Awaited<ReturnType<typeof createShop>>;
 let database: pg.Client;
@@ -26,7 +28,13 @@ let database: pg.Client;
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver();
-  app = await startTestApp({ env: { ...rails.env, TRUSTED_PROXIES: '127.0.0.1' } });
+  app = await startTestApp({ env: rails.env });
+  const { databaseUrl, dataDir } = app;
+  proxied = await startTestApp({
+    databaseUrl,
+    dataDir,
+    env: { ...rails.env, TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8' },
+  });
   database = new pg.Client({ connectionString: app.databaseUrl });
   await database.connect();
   shop = await createShop(app, await app.user('alice'), {
@@ -43,10 +51,15 @@ beforeEach(() => {
 
 afterAll(async () => {
   await database?.end();
+  await proxied?.stop();
   await app?.stop();
   await upstream?.close();
   await rails?.close();
 });
+
+/** Sends a request through a trusted proxy, or through one that isn't trusted. */
+const throughProxy = (to: TestApp, headers: Record<string, string>) =>
+  fetch(`${to.url}/gateway/${shop.projectId}/weather`, { headers });
 
 const receiptOf = (answer: Response, name = 'payment-response') =>
   decodeHeader<PaymentResponse>(answer.headers.get(name));
@@ -313,8 +326,7 @@ describe('a payment that is sent again', () => {
     ['a claimed address before its own', '8.8.8.8, 203.0.113.7', '203.0.113.7', '203.0.113.7, 198.51.100.9'],
   ])('is bound to the client address behind a proxy that sends %s', async (_what, buyer, buyerAgain, stranger) => {
     const headers = v2Headers(await sign(await rails.wallet()));
-    const from = (address: string) =>
-      fetch(`${shop.url}/weather`, { headers: { ...headers, 'x-forwarded-for': address } });
+    const from = (address: string) => throughProxy(proxied, { ...headers, 'x-forwarded-for': address });
     for (const address of [buyer, buyerAgain]) expect((await from(address)).status).toBe(200);
     const answer = await from(stranger);
     expect(answer.status).toBe(409);
@@ -324,12 +336,30 @@ describe('a payment that is sent again', () => {
   test('is bound to its Idempotency-Key alone behind a proxy that hides the client address', async () => {
     const headers = v2Headers(await sign(await rails.wallet()));
     const send = (address: string, key = '') =>
-      fetch(`${shop.url}/weather`, { headers: { ...headers, 'x-forwarded-for': address, 'idempotency-key': key } });
+      throughProxy(proxied, { ...headers, 'x-forwarded-for': address, 'idempotency-key': key });
     expect((await send('unknown')).status).toBe(200);
     for (const address of ['_hidden', 'unknown', '', '198.51.100.9, unknown', '127.0.0.1'])
       expect((await send(address)).status, address).toBe(409);
     Object.assign(headers, v2Headers(await sign(await rails.wallet())));
     for (const address of ['unknown', '_hidden']) expect((await send(address, 'a secret')).status).toBe(200);
+  });
+
+  test.each([
+    ['that isn’t trusted', () => app, '203.0.113.7', '198.51.100.9'],
+    ['that sends only the address of another trusted proxy', () => proxied, '10.0.3.7', '10.0.3.7'],
+    ['that sends no address', () => proxied, undefined, undefined],
+  ])('is bound to its Idempotency-Key alone behind a proxy %s', async (_what, to, buyer, stranger) => {
+    const from = (address: string | undefined, headers: Record<string, string>) =>
+      throughProxy(to(), { ...headers, ...(address && { 'x-forwarded-for': address }) });
+    const headers = v2Headers(await sign(await rails.wallet()));
+    expect((await from(buyer, headers)).status).toBe(200);
+    for (const address of [stranger, buyer]) {
+      const answer = await from(address, headers);
+      expect(answer.status).toBe(409);
+      expect(await answer.text()).not.toContain('sunny');
+    }
+    const keyed = { ...v2Headers(await sign(await rails.wallet())), 'idempotency-key': 'a secret' };
+    for (const address of [buyer, stranger]) expect((await from(address, keyed)).status).toBe(200);
   });
 
   test("doesn't get the response with a forged signature", async () => {
