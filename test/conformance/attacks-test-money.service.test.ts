@@ -83,3 +83,19 @@ test('a live project can’t accept a test network, and its mode can’t be chan
     expect((await alice.rest('PATCH', shop.base, change)).status).toBe(422);
   }
 });
+
+test('a test project that went live serves nobody for test money once its seller accepts only their own wallets', async () => {
+  const test = await createShop(app, alice, { '/weather': { upstreamUrl: `${upstream.url}/now` } }, 'TEST');
+  const copied = { name: 'Live', walletAddress: SELLER, mode: 'LIVE' };
+  expect((await alice.rest('POST', `${test.base}/copy`, copied)).status).toBe(200);
+  const [own, stranger] = [await fake.wallet(), await fake.wallet()];
+  const statusFor = async (buyer: typeof own) => {
+    const headers = v2Headers(await sign(buyer, {}, TEST), { accepted: accepted('10000', TEST) });
+    return (await fetch(`${test.url}/weather`, { headers })).status;
+  };
+  expect(await statusFor(stranger)).toBe(200);
+  await alice.rest('PATCH', `${test.base}/buyer-rules`, { allowedWallets: [own.address] });
+  upstream.requests.length = 0;
+  expect([await statusFor(stranger), await statusFor(own)]).toEqual([402, 200]);
+  expect(upstream.requests).toHaveLength(1);
+});

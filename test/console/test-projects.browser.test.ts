@@ -117,6 +117,9 @@ describe.skipIf(!executablePath)('test projects in the console', () => {
     await dialog.getByLabel('Wallet address').fill('0x12');
     await dialog.getByRole('button', { name: 'Make a live copy' }).click();
     await dialog.getByText('Must be an EVM address').waitFor();
+    await dialog
+      .getByText('Until you disable its endpoints, this project sells the same APIs for test money')
+      .waitFor();
     await expectAccessible(page);
     await dialog.getByLabel('Wallet address').fill(WALLET);
     await dialog.getByRole('button', { name: 'Make a live copy' }).click();

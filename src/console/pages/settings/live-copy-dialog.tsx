@@ -42,6 +42,10 @@ export function LiveCopyDialog({ settings: { id, name }, onClose }: { settings: 
             them. Buyers can pay for endpoints with real money right away, except for endpoints that need upstream
             headers.
           </Text>
+          <Text size="sm" c="dimmed">
+            Anyone can get test money. Until you disable its endpoints, this project sells the same APIs for test money,
+            unless you accept only your own wallets under Buyer access.
+          </Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
