@@ -8,7 +8,7 @@ import { createCallFree, type FreeOutcome, isNotificationStream } from './call-f
 import { createChain } from './chain/chain.ts';
 import { measureFacilitator, type OnFacilitatorCall } from './chain/measured-facilitator.ts';
 import type { PaymentRail } from './chain/rails.ts';
-import type { DetailsOf } from './discovery/details.ts';
+import type { DetailsStore } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import type { GatewayOptions } from './handle-request.ts';
 import { createMessageLimit } from './mcp/message-limit.ts';
@@ -63,12 +63,12 @@ export function startGateway(options: {
   isOnHold: () => boolean;
   log: Logger;
   paymentRequiredCache: PaymentRequiredCache;
-  detailsOf: DetailsOf;
+  details: DetailsStore;
   documentsOf: DocumentsOf;
   metrics?: GatewayMetrics;
 }): { served: GatewayOptions; stop(): Promise<void> } {
   const { routes, ledger, egress, rails, signer, rateLimiter, publicUrl, paymentRequiredCache, log, metrics } = options;
-  const { responsePacing, upstreamAllow, detailsOf, documentsOf, now, isOnHold } = options;
+  const { responsePacing, upstreamAllow, details, documentsOf, now, isOnHold } = options;
   const isOpen = (projectId: string, url: string) => checkTargetUrl(url, upstreamAllow.of(projectId)).ok;
   /**
    * Accounts don't share connections, because many may call the same origin. Free calls, paid calls, and notification
@@ -123,7 +123,7 @@ export function startGateway(options: {
     responsePacing,
     now,
     paymentRequiredCache,
-    detailsOf,
+    details,
     documentsOf,
     publicUrl,
   };

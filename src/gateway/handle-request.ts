@@ -8,7 +8,7 @@ import { isId } from '../ids.ts';
 import { type CallFree, type FreeRequest, isNotificationStream } from './call-free.ts';
 import { findNetworkIn } from './chain/networks.ts';
 import { type Declarations, declarationsOf } from './discovery/declaration.ts';
-import type { DetailsOf } from './discovery/details.ts';
+import type { DetailsStore } from './discovery/details.ts';
 import type { DocumentsOf } from './discovery/documents.ts';
 import { bodyFor, checkRequest, headersFor } from './forwarded-request.ts';
 import { locateTarget } from './locate-target.ts';
@@ -61,7 +61,7 @@ export type GatewayOptions = {
   notificationStreams: NotificationStreams;
   messageLimit: MessageLimit;
   paymentRequiredCache: PaymentRequiredCache;
-  detailsOf: DetailsOf;
+  details: DetailsStore;
   /** Finds a document that describes a project's endpoints, such as `/openapi.json`. */
   documentsOf: DocumentsOf;
   /** This service's public URL, if known. */
@@ -84,7 +84,7 @@ type Connection = Pick<PaidRequest, 'gone' | 'closed'> & {
 /** Handles one request for a paid route: finds the route, reads the payment, and responds. */
 export function createRequestHandler(options: GatewayOptions) {
   const { routes, pay, free, badPayments, responseMemory, publicUrl, responsePacing, paymentRequiredCache } = options;
-  const { callSlots, notificationStreams, messageLimit, lookups, detailsOf, documentsOf, now } = options;
+  const { callSlots, notificationStreams, messageLimit, lookups, details, documentsOf, now } = options;
 
   async function respond(request: FastifyRequest, { gone, closed, memoryFor, end }: Connection): Promise<Responded> {
     const { projectId, rest, written } = splitTarget(request.raw.url ?? '');
@@ -112,9 +112,10 @@ export function createRequestHandler(options: GatewayOptions) {
     const resource = resourceOf(route, address.base + requested.path);
     // Some clients pay only if this is exactly the URL that they requested.
     const offered = { ...resource, url: address.base + written };
-    const details = detailsOf(route);
+    const described = details.of(route);
     const about = { method: request.method, base: address.base, segments: requested.segments };
-    const declarations = declarationsOf(route, details instanceof Promise ? await details : details, about);
+    const known = described instanceof Promise ? await described : described;
+    const declarations = declarationsOf(route, known, about, (bytes) => details.countDeclared(route, known, bytes));
     const paymentRequired = (error: string, refused: RefusedPayment | undefined, usage?: BuyerUsage) => {
       if (route.isBlocked) throw blockedRefusal();
       // Without the credentials, the upstream would reject the requests that buyers are asked to pay for.

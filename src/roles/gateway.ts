@@ -71,7 +71,7 @@ export async function openGatewayRole(resources: AppResources) {
         responseMemory: overrides.responseMemory,
         maxCallsPerAddress: overrides.maxCallsPerAddress,
         isOnHold: resources.hold.isOnHold,
-        detailsOf: createDetails(db.pool),
+        details: createDetails(db.pool),
         documentsOf: documents.find,
         metrics: metrics.gateway,
       });

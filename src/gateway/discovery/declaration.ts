@@ -10,9 +10,10 @@ export type Declaration = {
   /** https://github.com/x402-foundation/x402/blob/main/specs/extensions/bazaar.md */
   bazaar: { info: Json; schema: Json; routeTemplate?: string };
   /**
-   * The shape that version 1 catalogs and clients expect, because the middleware in the `x402` packages produces it.
+   * The shape that version 1 catalogs and clients expect, because the middleware in the `x402` packages produces it. As
+   * JSON: as objects, copies of a schema's fields can take a thousand times as much memory.
    */
-  outputSchema: { input: Json; output: Json };
+  outputSchema: string;
   /** The size of the larger format as JSON. */
   bytes: number;
   /** The size of the extension as JSON, without the path's placeholders. */
@@ -34,21 +35,33 @@ const MAX_ABOUT_CHARACTERS = 100;
 const ANYTHING: Json = {};
 const ANY_OBJECT: Json = { type: 'object' };
 
-type ByMethod = Map<string, { route: PaidRoute; declarations: Declarations }>;
 /**
- * Declarations by method. They are discarded together with the endpoint's schemas and example, which can take a lot of
- * memory, or with its route if it has none.
+ * Declarations by what they depend on besides the schemas and the example. They are discarded together with these, which
+ * can take a lot of memory. All endpoints that have neither share theirs.
  */
-const declared = new WeakMap<Details | PaidRoute, ByMethod>();
+const declared = new WeakMap<Details, Map<string, Declarations>>();
 
-/** Describes how to call an endpoint with a method. */
-export function declarationsOf(route: PaidRoute, details: Details, called: Called): Declarations {
-  const owner = details.inputSchema === null && details.exampleResponse === null ? route : details;
-  const byMethod: ByMethod = declared.get(owner) ?? new Map();
-  declared.set(owner, byMethod);
-  const known = byMethod.get(called.method);
-  const declarations = known?.route === route ? known.declarations : declare(route, details, called.method);
-  if (declarations !== known?.declarations) byMethod.set(called.method, { route, declarations });
+/**
+ * Describes how to call an endpoint with a method.
+ *
+ * @param onDeclared called with the size of the declarations as JSON if they are kept from now on.
+ */
+export function declarationsOf(
+  route: PaidRoute,
+  details: Details,
+  called: Called,
+  onDeclared: (bytes: number) => void = () => {},
+): Declarations {
+  const ofDetails = declared.get(details) ?? new Map<string, Declarations>();
+  declared.set(details, ofDetails);
+  const { method } = called;
+  const type = isJson(route.offer.mimeType) ? 'json' : 'text';
+  const key = `${method} ${route.protocol} ${type}`;
+  const declarations = ofDetails.get(key) ?? declare(details, { method, type, protocol: route.protocol });
+  if (!ofDetails.has(key)) {
+    ofDetails.set(key, declarations);
+    onDeclared(declarations.reduce((sum, { bytes, bazaarBytes }) => sum + bytes + bazaarBytes, 0));
+  }
   return hasPlaceholders(route)
     ? (declarations.map((each) => at(route, each, details, called)) as unknown as Declarations)
     : declarations;
@@ -59,15 +72,16 @@ export function fittingDeclaration(declarations: Declarations, maxBytes: number)
   return declarations.find(({ bytes }) => bytes <= maxBytes) ?? declarations.at(-1)!;
 }
 
-function declare(route: PaidRoute, details: Details, method: string): Declarations {
+type Facts = Pick<PaidRoute, 'protocol'> & { method: string; type: 'json' | 'text' };
+
+function declare(details: Details, facts: Facts): Declarations {
   const variants = [details];
   if (details.exampleResponse !== null) variants.push({ ...details, exampleResponse: null });
   if (details.inputSchema !== null) variants.push({ inputSchema: null, exampleResponse: null });
-  return variants.map((variant) => declaration(route, variant, method)) as unknown as Declarations;
+  return variants.map((variant) => declaration(variant, facts)) as unknown as Declarations;
 }
 
-function declaration({ protocol, offer }: PaidRoute, details: Details, method: string): Declaration {
-  const { mimeType } = offer;
+function declaration(details: Details, { protocol, method, type }: Facts): Declaration {
   const { query, headers, body = protocol === 'MCP' ? TOOL_CALL_SCHEMA : undefined } = details.inputSchema ?? {};
   const hasBody = WITH_BODY.has(method);
   const inputs = [
@@ -77,7 +91,6 @@ function declaration({ protocol, offer }: PaidRoute, details: Details, method: s
     ...(hasBody ? [inputOf('body', body ?? ANY_OBJECT)] : []),
   ];
   const bodyType = hasBody ? { bodyType: 'json' } : {};
-  const type = isJson(mimeType) ? 'json' : 'text';
   const example = details.exampleResponse;
   const info = {
     input: { type: 'http', method, ...bodyType, ...samplesOf(inputs) },
@@ -106,21 +119,14 @@ function declaration({ protocol, offer }: PaidRoute, details: Details, method: s
     },
     required: ['input'],
   };
-  const outputSchema = {
-    input: {
-      type: 'http',
-      method,
-      discoverable: true,
-      ...bodyType,
-      ...(query && { queryParams: fieldsOf(query) }),
-      ...(headers && { headerFields: fieldsOf(headers) }),
-      ...(hasBody && body && { bodyFields: fieldsOf(body) }),
-    },
-    output: example === null ? ANYTHING : { type: jsonTypeOf(example), example },
-  };
   const bazaar = { info, schema };
   const bazaarBytes = bytesOf(bazaar);
-  return { bazaar, outputSchema, bytes: Math.max(bazaarBytes, bytesOf(outputSchema)), bazaarBytes };
+  const outputSchema = outputSchemaOf(
+    { type: 'http', method, discoverable: true, ...bodyType },
+    { queryParams: query, headerFields: headers, bodyFields: hasBody ? body : undefined },
+    example === null ? ANYTHING : { type: jsonTypeOf(example), example },
+  );
+  return { bazaar, outputSchema, bytes: Math.max(bazaarBytes, Buffer.byteLength(outputSchema)), bazaarBytes };
 }
 
 type Input = { name: 'queryParams' | 'headers' | 'body'; schema: Json; sample: unknown };
@@ -138,16 +144,28 @@ function requiredIn(inputs: readonly Input[]): string[] {
   return inputs.filter(({ name, sample }) => name === 'body' && sample !== undefined).map(({ name }) => name);
 }
 
+function outputSchemaOf(input: Json, parts: Record<string, Json | undefined>, output: Json): string {
+  const fields = Object.entries(parts).map(([name, part]) => part && `,"${name}":${fieldsOf(part)}`);
+  return `{"input":${JSON.stringify(input).slice(0, -1)}${fields.join('')}},"output":${JSON.stringify(output)}}`;
+}
+
 /** The fields of an object, as version 1 describes them. */
-function fieldsOf({ properties, required }: Json): Json {
+function fieldsOf({ properties, required }: Json): string {
   const names = new Set(Array.isArray(required) ? required : []);
-  const entries = Object.entries((properties ?? {}) as Record<string, unknown>);
-  return Object.fromEntries(
-    entries.map(([name, field]) => [
-      name,
-      { ...(typeof field === 'object' ? field : {}), ...(names.has(name) && { required: true }) },
-    ]),
-  );
+  const entries = Object.entries((properties ?? {}) as Record<string, unknown>).map(([name, schema]) => {
+    const field = typeof schema === 'object' && schema !== null && !Array.isArray(schema) ? schema : ANYTHING;
+    return `${JSON.stringify(name)}:${names.has(name) ? requiredField(field) : JSON.stringify(field)}`;
+  });
+  return `{${entries.join()}}`;
+}
+
+/** Sets the field's `required`. In the schema of an object, it has the names of the object's own fields. */
+function requiredField(field: object): string {
+  const text = JSON.stringify(field, function (this: unknown, name, value) {
+    return this === field && name === 'required' ? true : value;
+  });
+  if ('required' in field) return text;
+  return `${text.slice(0, -1)}${text === '{}' ? '' : ','}"required":true}`;
 }
 
 const hasPlaceholders = ({ pattern }: PaidRoute) => pattern.some(isPlaceholder);
@@ -205,13 +223,3 @@ function jsonTypeOf(value: unknown): string {
 }
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
-
-/** The JSON of the declarations in version 1 that were sent. Each is discarded together with its declaration. */
-const texts = new WeakMap<Declaration['outputSchema'], string>();
-
-/** A declaration in version 1 as JSON. Converting a large one for every request would take too long. */
-export function outputSchemaText({ outputSchema }: Declaration): string {
-  const text = texts.get(outputSchema) ?? JSON.stringify(outputSchema);
-  texts.set(outputSchema, text);
-  return text;
-}

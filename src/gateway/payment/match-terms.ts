@@ -82,7 +82,13 @@ export function facilitatorRequest(
   };
   if (payment.x402Version === 1) {
     const paymentPayload = { x402Version: 1, scheme: SCHEME, network: payment.network, payload };
-    const paymentRequirements = requirementsV1(network, route, value, resource, declaration?.outputSchema);
+    const paymentRequirements = requirementsV1(
+      network,
+      route,
+      value,
+      resource,
+      declaration && JSON.parse(declaration.outputSchema),
+    );
     return { x402Version: 1, paymentPayload, paymentRequirements };
   }
   const paymentRequirements = requirementsV2(network, route, value);

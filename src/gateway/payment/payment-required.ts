@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import Negotiator from 'negotiator';
 import type { BuyerUsage } from '../../features/payments/steps/count.ts';
-import { type Declarations, fittingDeclaration, outputSchemaText } from '../discovery/declaration.ts';
+import { type Declarations, fittingDeclaration } from '../discovery/declaration.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 import { buyerRulesExtension, buyerRulesText } from './buyer-rules.ts';
 import { PAYMENT_IDENTIFIER } from './payment-identifier.ts';
@@ -76,7 +76,7 @@ function bodyWith(
   resource: Resource,
   declarations: Declarations,
 ): string {
-  const outputSchema = outputSchemaText(fittingDeclaration(declarations, MAX_DECLARATION_BYTES));
+  const { outputSchema } = fittingDeclaration(declarations, MAX_DECLARATION_BYTES);
   const accepts = route.networks
     .filter(({ v1Name }) => v1Name !== undefined)
     .map((network) => {

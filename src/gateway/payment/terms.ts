@@ -2,7 +2,6 @@ import { PRICE_GRACE_SECONDS } from '../../features/endpoints/price-grace.ts';
 import { MAX_UPSTREAM_SECONDS } from '../../features/endpoints/settlement.ts';
 import { formatUsd } from '../../money.ts';
 import type { Network } from '../chain/networks.ts';
-import type { Declaration } from '../discovery/declaration.ts';
 import { type ServiceFacts, serviceFacts } from '../discovery/service-facts.ts';
 import type { PaidRoute } from '../routing/load-routes.ts';
 
@@ -40,7 +39,8 @@ export type RequirementsV1 = Omit<RequirementsV2, 'amount'> & {
   resource: string;
   description: string;
   mimeType: string;
-  outputSchema: Declaration['outputSchema'] | Record<string, never>;
+  /** The parsed `outputSchema` of a declaration, or an empty object. */
+  outputSchema: Record<string, unknown>;
 };
 
 /** What the buyer pays for. `description` may be shortened. */

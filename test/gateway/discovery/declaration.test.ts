@@ -34,3 +34,33 @@ test('a declaration is made again if the route has changed', () => {
   const changed = { ...route, offer: { mimeType: 'text/plain' } } as unknown as PaidRoute;
   expect(declarationsOf(changed, details, { ...called, method: 'GET' })).not.toEqual(first);
 });
+
+test('endpoints without schemas and examples share their declarations, so a project with many takes no more memory', () => {
+  const none: Details = { inputSchema: null, exampleResponse: null };
+  const other = { ...route, path: '/b', pattern: ['b'] } as unknown as PaidRoute;
+  const first = declarationsOf(route, none, { ...called, method: 'GET' });
+  expect(declarationsOf(other, none, { ...called, segments: ['b'], method: 'GET' })).toBe(first);
+});
+
+test('version 1 says of each field whether it is required, and nothing else about it changes', () => {
+  const properties = {
+    a: { type: 'string' },
+    b: {},
+    c: true,
+    d: { required: ['e'], properties: { e: {} } },
+    f: { 7: 1 },
+  };
+  const query = { type: 'object', properties, required: ['a', 'b', 'd', 'f'] };
+  const [declaration] = declarationsOf(
+    route,
+    { inputSchema: { query }, exampleResponse: null },
+    { ...called, method: 'GET' },
+  );
+  expect(JSON.parse(declaration.outputSchema).input.queryParams).toEqual({
+    a: { type: 'string', required: true },
+    b: { required: true },
+    c: {},
+    d: { required: true, properties: { e: {} } },
+    f: { 7: 1, required: true },
+  });
+});

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDetails } from '../../../src/gateway/discovery/details.ts';
+import type { PaidRoute } from '../../../src/gateway/routing/load-routes.ts';
 import { newId } from '../../../src/ids.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { insertEndpoints } from '../../support/fill.ts';
@@ -38,8 +39,8 @@ test('8 MB of examples and schemas are kept in memory, and all others are read a
     queries++;
     return pool.query(...args);
   };
-  const detailsOf = createDetails({ query } as never);
-  const read = async (id: string) => detailsOf({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
+  const details = createDetails({ query } as never);
+  const read = async (id: string) => details.of({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
   for (const id of ids) expect(JSON.stringify((await read(id)).exampleResponse)).toBe(example);
   expect(queries).toBe(130);
   // Of the 130, there was room for 128.
@@ -47,4 +48,29 @@ test('8 MB of examples and schemas are kept in memory, and all others are read a
   expect(queries).toBe(130);
   for (const id of ids.slice(0, 2)) await read(id);
   expect(queries).toBe(132);
+});
+
+test('declarations count toward the 8 MB as long as the schemas and examples that they were made from are kept', async () => {
+  const ids = await projectWith(3, JSON.stringify('x'.repeat(1_000)));
+  let queries = 0;
+  const query = (...args: [never]) => {
+    queries++;
+    return pool.query(...args);
+  };
+  const details = createDetails({ query } as never);
+  const routeOf = (id: string) => ({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
+  const [first, second, third] = ids.map(routeOf) as [PaidRoute, PaidRoute, PaidRoute];
+  for (const route of [first, second])
+    details.countDeclared(route, await details.of(route), 6 * (4 * 1024 * 1024 - 1_124));
+  expect(queries).toBe(2);
+  await details.of(third);
+  await details.of(second);
+  expect(queries).toBe(3);
+  // There was no room for all three.
+  await details.of(first);
+  expect(queries).toBe(4);
+  // What was made from details that are no longer kept doesn't count.
+  details.countDeclared(third, { inputSchema: null, exampleResponse: null }, 1_000_000_000);
+  await details.of(third);
+  expect(queries).toBe(4);
 });

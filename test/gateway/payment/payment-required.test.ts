@@ -138,6 +138,6 @@ describe('a page is sent only to browsers', () => {
 
 test.each([100, 10_000])('the terms in version 1 include the declaration with an example of %i bytes', (bytes) => {
   const { ask, route, resource, declarations } = endpoint(bytes, ['a', ':id']);
-  const terms = requirementsV1(NETWORK, route, 10_000n, resource, declarations()[0].outputSchema);
+  const terms = requirementsV1(NETWORK, route, 10_000n, resource, JSON.parse(declarations()[0].outputSchema));
   expect(ask().body).toBe(JSON.stringify({ x402Version: 1, error: 'Pay.', accepts: [terms] }));
 });
