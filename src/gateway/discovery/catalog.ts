@@ -29,7 +29,7 @@ export type Offer = {
   exampleResponse: unknown;
 };
 
-/** A catalog as it is kept in memory. Objects would take up to 22 times as much memory as their JSON. */
+/** A catalog as it is kept in memory. Objects would take up to 32 times as much memory as their JSON. */
 export type StoredCatalog = { bytes: number; read(): Catalog };
 
 type Row = Omit<Catalog, 'offers' | 'leftOut'> & { active: number; offers: string | null };

@@ -10,12 +10,12 @@ export type Details = { inputSchema: InputSchema | null; exampleResponse: unknow
 export type DetailsStore = ReturnType<typeof createDetails>;
 
 const NONE: Details = { inputSchema: null, exampleResponse: null };
-/** The limit for all projects combined, as JSON. Objects take up to 22 times as much memory as their JSON. */
-const MAX_BYTES = 8_388_608;
+/** The limit for all projects combined, as JSON. Objects take up to 32 times as much memory as their JSON. */
+const MAX_BYTES = 4_194_304;
 /** An endpoint counts as at least this many bytes, even if its details are smaller. */
 const MIN_BYTES = 1_024;
 /** This many bytes of declarations count as one, because they take only a few times as much memory as their JSON. */
-const DECLARED_BYTES = 6;
+const DECLARED_BYTES = 8;
 
 type Entry = { version: string; details: Details | Promise<Details>; bytes: number };
 

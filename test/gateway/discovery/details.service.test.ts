@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createDetails } from '../../../src/gateway/discovery/details.ts';
@@ -7,6 +9,9 @@ import { createTestDatabase, type TestDatabase } from '../../support/database.ts
 import { insertEndpoints } from '../../support/fill.ts';
 import { WALLET } from '../../support/resources.ts';
 import { routeAt } from './support.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -31,9 +36,9 @@ async function projectWith(count: number, example: string): Promise<string[]> {
   return ids;
 }
 
-test('8 MB of examples and schemas are kept in memory, and all others are read again', async () => {
+test('4 MB of examples and schemas are kept in memory, and all others are read again', async () => {
   const example = JSON.stringify('x'.repeat(65_534));
-  const ids = await projectWith(130, example);
+  const ids = await projectWith(66, example);
   let queries = 0;
   const query = (...args: [never]) => {
     queries++;
@@ -42,15 +47,28 @@ test('8 MB of examples and schemas are kept in memory, and all others are read a
   const details = createDetails({ query } as never);
   const read = async (id: string) => details.of({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
   for (const id of ids) expect(JSON.stringify((await read(id)).exampleResponse)).toBe(example);
-  expect(queries).toBe(130);
-  // Of the 130, there was room for 128.
+  expect(queries).toBe(66);
+  // Of the 66, there was room for 64.
   for (const id of ids.slice(2)) await read(id);
-  expect(queries).toBe(130);
+  expect(queries).toBe(66);
   for (const id of ids.slice(0, 2)) await read(id);
-  expect(queries).toBe(132);
+  expect(queries).toBe(68);
 });
 
-test('declarations count toward the 8 MB as long as the schemas and examples that they were made from are kept', async () => {
+test('the examples that are kept take at most 128 MB of memory, no matter what they contain', async () => {
+  const ids = await projectWith(800, JSON.stringify(Array.from({ length: 990 }, () => ({ 33: 1 }))));
+  const details = createDetails(pool);
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (const id of ids) await details.of({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
+  collectGarbage();
+  const keptBytes = process.memoryUsage().heapUsed - before;
+  expect(keptBytes).toBeLessThan(1.1 * 128 * 1024 * 1024);
+  // They are still kept.
+  expect(details.of({ ...routeAt('/', { detailsVersion: '1' }), endpointId: ids.at(-1)! })).not.toBeInstanceOf(Promise);
+});
+
+test('declarations count toward the 4 MB as long as the schemas and examples that they were made from are kept', async () => {
   const ids = await projectWith(3, JSON.stringify('x'.repeat(1_000)));
   let queries = 0;
   const query = (...args: [never]) => {
@@ -61,7 +79,7 @@ test('declarations count toward the 8 MB as long as the schemas and examples tha
   const routeOf = (id: string) => ({ ...routeAt('/', { detailsVersion: '1' }), endpointId: id });
   const [first, second, third] = ids.map(routeOf) as [PaidRoute, PaidRoute, PaidRoute];
   for (const route of [first, second])
-    details.countDeclared(route, await details.of(route), 6 * (4 * 1024 * 1024 - 1_124));
+    details.countDeclared(route, await details.of(route), 8 * (2 * 1024 * 1024 - 1_124));
   expect(queries).toBe(2);
   await details.of(third);
   await details.of(second);
