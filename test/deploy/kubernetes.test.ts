@@ -7,6 +7,8 @@ import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { ConfigMap, Secret, Service } from 'kubernetes-models/v1';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config/variables.ts';
+import { MAX_HEAP_MEGABYTES } from '../../src/features/imports/openapi/read-document.ts';
+import { MAX_AT_ONCE } from '../../src/features/imports/openapi/reading-slots.ts';
 import { environmentOf, FOLDER, MANIFESTS, type Manifest, ROOT, WORKLOADS } from './manifests.ts';
 
 /** Kubernetes's own JSON schemas. */
@@ -42,6 +44,15 @@ test('there is a deployment with a disruption budget for each role, and a servic
   expect(rolesOf('Deployment')).toEqual(roles);
   expect(rolesOf('PodDisruptionBudget')).toEqual(roles);
   expect(rolesOf('Service')).toEqual(['api', 'gateway']);
+});
+
+test('the memory of an API pod is enough for V8’s heap and the OpenAPI documents that are read at the same time', () => {
+  const { limits } = WORKLOADS.find((workload) => environmentOf(workload).ROLES === 'api')!.spec.template.spec
+    .containers[0].resources;
+  const megabytes = Number(/^(\d+)Mi$/.exec(limits.memory!)?.[1]);
+  // V8 uses up to half of the memory for objects. A process needs about 60 MB in addition to its heap.
+  const heaps = [megabytes / 2, ...Array.from({ length: MAX_AT_ONCE }, () => MAX_HEAP_MEGABYTES)];
+  expect(heaps.reduce((sum, heap) => sum + heap + 60, 0)).toBeLessThanOrEqual(megabytes);
 });
 
 test('selectors match the labels of the pods', () => {

@@ -29,7 +29,7 @@ export type ReadDocument = (document: string, sender: Sender) => Promise<ApiDocu
 
 // In the production build, this file is part of a bundle, and the program's bundle is next to it.
 const PROGRAM = fileURLToPath(new URL(`./openapi-reader${extname(import.meta.filename)}`, import.meta.url));
-const MAX_HEAP_MEGABYTES = 256;
+export const MAX_HEAP_MEGABYTES = 256;
 // The title, the servers, and the problems need much less than the added megabyte.
 const MAX_OUTPUT_BYTES = LIMITS.operationsBytes + 1024 * 1024;
 /** The share of an operation's time that reading a document may take. */

@@ -1,7 +1,7 @@
 import { AppError } from '../../../errors.ts';
 
 /** The maximum number of documents that are read at the same time, with at most one per account. */
-const MAX_AT_ONCE = 2;
+export const MAX_AT_ONCE = 2;
 /** The maximum number of an account's documents that are being read or waiting. */
 const MAX_PER_ACCOUNT = 4;
 const MAX_WAITING = 20;
