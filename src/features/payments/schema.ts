@@ -1,7 +1,5 @@
 import { getAddress } from 'viem';
 import { inVisibleProject } from '../../auth/access.ts';
-import { hasPermission } from '../../auth/require-permission.ts';
-import type { Viewer } from '../../auth/viewer.ts';
 import { PaymentStatus } from '../../generated/prisma/enums.ts';
 import { formatUsd } from '../../money.ts';
 import { builder } from '../../schema/builder.ts';
@@ -9,7 +7,6 @@ import { resolvePage } from '../../schema/connections.ts';
 import { LONG_TEXT, STATISTIC_COST } from '../../schema/cost.ts';
 import { checkedBy } from '../../schema/input-rules.ts';
 import { PaymentStageEnum } from '../../schema/scalars.ts';
-import { redactSecret } from '../../secrets/redact.ts';
 import { Endpoint } from '../endpoints/schema.ts';
 import { SettlementOrderEnum } from '../endpoints/settlement-schema.ts';
 import { Project } from '../projects/schema.ts';
@@ -17,6 +14,7 @@ import { paymentFilterInput } from './filter.ts';
 import { unservedReasonOf } from './paid-calls.ts';
 import { atomicOf } from './payload.ts';
 import type { PaymentService } from './service.ts';
+import { shownIdentifier } from './shown-identifier.ts';
 
 declare module '../../schema/context.ts' {
   interface Services {
@@ -281,10 +279,3 @@ builder.subscriptionField('paymentUpdated', (t) =>
     resolve: (item) => item,
   }),
 );
-
-/** A payment identifier as the viewer can see it: in full for people who can see credentials, and masked for everyone else. */
-function shownIdentifier(viewer: Viewer, projectId: string, identifier: string): string {
-  return viewer.kind === 'user' && hasPermission(viewer, projectId, 'CREDENTIALS')
-    ? identifier
-    : redactSecret(identifier);
-}
