@@ -19,6 +19,7 @@ import {
   readVerification,
 } from './facilitator.ts';
 import type { FacilitatorAuth } from './facilitator-auth.ts';
+import { createFacilitatorTurns, type FacilitatorTurns, TurnMissed } from './facilitator-turns.ts';
 
 export type FacilitatorTimeouts = { verifyMilliseconds: number; settleMilliseconds: number };
 
@@ -31,6 +32,9 @@ const TEXTS = ['invalidReason', 'invalidMessage', 'errorReason', 'errorMessage']
 
 /** The owner of the prepared searches for our credentials. Those for tokens that are sent only once are soon dropped. */
 const SEARCHES = 'facilitator';
+
+/** How long a call waits for the account's turn. Authorizations are valid for only a little longer than the call takes. */
+const WAIT_MILLISECONDS = { verify: 5_000, settle: 10_000 };
 
 /** How long to verify no payments after `/settle` couldn't be called, before it is tried again. */
 const RECHECK_MILLISECONDS = 60_000;
@@ -56,9 +60,12 @@ export function createHttpFacilitator(options: {
   egress: Pick<Egress, 'send'>;
   auth: FacilitatorAuth;
   timeouts?: FacilitatorTimeouts;
+  /** Shared by all networks of this facilitator. */
+  turns?: FacilitatorTurns;
   now?: () => number;
 }): Facilitator {
   const { egress, auth, timeouts = FACILITATOR_TIMEOUTS, now = () => performance.now() } = options;
+  const { turns = createFacilitatorTurns() } = options;
   const base = options.url.replace(/\/+$/, '');
   const keyUrls = maskUrl(base) === base ? [] : [base];
   let settleFault: { error: FacilitatorError; checkedAt: number } | undefined;
@@ -137,8 +144,8 @@ export function createHttpFacilitator(options: {
   }
 
   /** For verification and capabilities, anything other than a usable response is an error. */
-  async function ask<T>(read: (response: unknown) => T, ...args: Parameters<typeof call>): Promise<T> {
-    const { value, error } = await call(...args).catch((cause) => {
+  async function ask<T>(read: (response: unknown) => T, response: Promise<HttpResponse>): Promise<T> {
+    const { value, error } = await response.catch((cause) => {
       throw unavailable(cause);
     });
     try {
@@ -149,14 +156,19 @@ export function createHttpFacilitator(options: {
   }
 
   return {
-    async verify(request) {
+    async verify(request, accountId = '') {
       await requireSettle();
-      return ask(readVerification, 'POST', '/verify', timeouts.verifyMilliseconds, request);
+      const send = () => call('POST', '/verify', timeouts.verifyMilliseconds, request);
+      const wait = { waitMilliseconds: WAIT_MILLISECONDS.verify, isRepeated: true };
+      return ask(readVerification, turns.run(accountId, send, wait));
     },
-    supported: () => ask(readSupported, 'GET', '/supported', timeouts.verifyMilliseconds),
-    async settle(request) {
+    supported: () => ask(readSupported, call('GET', '/supported', timeouts.verifyMilliseconds)),
+    async settle(request, accountId = '') {
+      const send = () => callSettle(timeouts.settleMilliseconds, request);
+      // The caller repeats it, after a look at the chain.
+      const wait = { waitMilliseconds: WAIT_MILLISECONDS.settle, isRepeated: false };
       try {
-        return settlementOf(await callSettle(timeouts.settleMilliseconds, request));
+        return settlementOf(await turns.run(accountId, send, wait));
       } catch (error) {
         const { reason, message, advice, cause } = unavailable(error);
         if (cause instanceof RedirectError) {
@@ -164,7 +176,8 @@ export function createHttpFacilitator(options: {
           if (cause.statusCode === 303) return { kind: 'ambiguous', reason, message, isDenied: false };
           return { kind: 'refused', reason, message, ...(advice !== undefined && { advice }) };
         }
-        const hasNotArrived = error instanceof EgressError && isUnsent(error.errorClass);
+        const hasNotArrived =
+          error instanceof TurnMissed || (error instanceof EgressError && isUnsent(error.errorClass));
         if (hasNotArrived) return { kind: 'notSent', reason, message };
         return { kind: 'unavailable', reason, message, retryAfterSeconds: undefined };
       }
@@ -212,7 +225,7 @@ function secretsIn(credentials: Record<string, string>): string[] {
 
 function unavailable(cause: unknown): FacilitatorError {
   if (cause instanceof FacilitatorError) return cause;
-  const detail = cause instanceof EgressError ? ` ${cause.message}` : '';
+  const detail = cause instanceof EgressError || cause instanceof TurnMissed ? ` ${cause.message}` : '';
   return new FacilitatorError('facilitator_unavailable', `The facilitator didn't respond.${detail}`, { cause });
 }
 

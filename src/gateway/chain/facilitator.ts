@@ -28,10 +28,13 @@ export type SupportedKind = { x402Version: number; scheme: string; network: stri
 
 /** Verifies signatures and settles payments on the chain. */
 export type Facilitator = {
-  /** @throws FacilitatorError if there is no usable response. */
-  verify(request: FacilitatorRequest): Promise<FacilitatorVerification>;
+  /**
+   * @param accountId the seller's account. Accounts take turns.
+   * @throws FacilitatorError if there is no usable response.
+   */
+  verify(request: FacilitatorRequest, accountId?: string): Promise<FacilitatorVerification>;
   /** Never throws: every failure is one of the outcomes. */
-  settle(request: FacilitatorRequest): Promise<FacilitatorSettlement>;
+  settle(request: FacilitatorRequest, accountId?: string): Promise<FacilitatorSettlement>;
   /** @throws FacilitatorError if there is no usable response. */
   supported(): Promise<SupportedKind[]>;
   /**

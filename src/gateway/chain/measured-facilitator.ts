@@ -41,16 +41,16 @@ export function measureFacilitator(facilitator: Facilitator, onCall: OnFacilitat
   }
 
   return {
-    verify: (request) =>
+    verify: (...args) =>
       measure(
         'verify',
-        () => facilitator.verify(request),
+        () => facilitator.verify(...args),
         ({ isValid }) => (isValid ? 'valid' : 'refused'),
       ),
-    settle: (request) =>
+    settle: (...args) =>
       measure(
         'settle',
-        () => facilitator.settle(request),
+        () => facilitator.settle(...args),
         (settlement) =>
           settlement.kind === 'refused' && settlement.reason === FACILITATOR_REJECTED
             ? 'rejected'

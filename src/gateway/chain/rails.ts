@@ -12,6 +12,7 @@ import {
 } from './facilitator.ts';
 import { createFacilitatorAuth, type FacilitatorCredential } from './facilitator-auth.ts';
 import { createHttpFacilitator } from './facilitator-http.ts';
+import { createFacilitatorTurns, type FacilitatorTurns } from './facilitator-turns.ts';
 import type { Network } from './networks.ts';
 import { egressTransport } from './rpc.ts';
 import { tokenProblems } from './token.ts';
@@ -28,11 +29,17 @@ type RailConfig = {
 
 /** The facilitators and the nodes from the configuration, preferred network first. */
 export function configuredRails(config: RailConfig, egress: EgressDoor): PaymentRail[] {
-  return config.networks.map(({ network, facilitatorUrl: url, rpcUrl }) => ({
-    network,
-    facilitator: createHttpFacilitator({ url, egress, auth: createFacilitatorAuth(credentialFor(url, config)) }),
-    transport: egressTransport(egress, rpcUrl),
-  }));
+  const turnsAt = new Map<string, FacilitatorTurns>();
+  return config.networks.map(({ network, facilitatorUrl: url, rpcUrl }) => {
+    const turns = turnsAt.get(url) ?? createFacilitatorTurns();
+    turnsAt.set(url, turns);
+    const auth = createFacilitatorAuth(credentialFor(url, config));
+    return {
+      network,
+      facilitator: createHttpFacilitator({ url, egress, auth, turns }),
+      transport: egressTransport(egress, rpcUrl),
+    };
+  });
 }
 
 /** The credential must never be sent to another operator's facilitator. */

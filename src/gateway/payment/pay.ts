@@ -204,7 +204,7 @@ export function createPay(options: PayOptions) {
     const { route, resource, network, declarations } = request;
     const authorization = facilitatorRequest(network, route, resource, request.payment, declarations);
     const advertised = { ...payment, authorization: authorization as Payment['authorization'] };
-    const result = await settler.settle(advertised).catch((error): SettleResult => {
+    const result = await settler.settle(advertised, route.accountId).catch((error): SettleResult => {
       if (error instanceof PaymentGone) throw error;
       if (!(error instanceof LeaseLost))
         log.error({ err: error, paymentId: payment.id }, 'a settlement was interrupted');

@@ -46,9 +46,9 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
   const unresolved = createLru<{ result: SettleResult; at: number }>(MAX_REMEMBERED);
   const resends = createResends({ now });
 
-  async function send(payment: Payment): Promise<FacilitatorSettlement> {
+  async function send(payment: Payment, accountId: string = payment.projectId): Promise<FacilitatorSettlement> {
     const { facilitator } = settlements.get(payment.network)!;
-    const settlement = await facilitator.settle(payment.authorization as FacilitatorRequest);
+    const settlement = await facilitator.settle(payment.authorization as FacilitatorRequest, accountId);
     if (settlement.kind === 'settled') return settlement;
     if (settlement.kind === 'ambiguous' || settlement.kind === 'refused') resends.count(payment.id);
     const level = settlement.reason === FACILITATOR_REJECTED ? 'error' : 'warn';
@@ -63,13 +63,13 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
   async function sendUntilClear(
     payment: Payment,
     lease: PaymentLease,
-    { isFirstAttempt }: { isFirstAttempt: boolean },
+    { isFirstAttempt, accountId }: { isFirstAttempt: boolean; accountId?: string | undefined },
   ): Promise<SettleResult> {
     const lastChance = payment.validBefore.getTime() - SETTLEMENT_SECONDS * 1000;
     const retryUntil = Math.min(now().getTime() + RETRY_MILLISECONDS, lastChance);
     let isFirst = isFirstAttempt;
     for (let pause = FIRST_PAUSE_MILLISECONDS; ; pause *= 2) {
-      const reply = await send(payment);
+      const reply = await send(payment, accountId);
       if (reply.kind === 'settled') return book(payment, reply.transactionHash, now());
       const waitMilliseconds = Math.max(pause, retryAfterOf(reply) * 1000);
       const isRetried =
@@ -210,15 +210,16 @@ export function createSettler(options: { ledger: Ledger; settlements: Settlement
      * Sends a settlement for the first time: SETTLING → SETTLED, FAILED, or UNKNOWN. Payments that are settled before
      * the upstream is called arrive here as VERIFIED. The lease must be held.
      *
+     * @param accountId the seller's account, if known. Otherwise, the project takes its own turns at the facilitator.
      * @throws LeaseLost if another process owns the payment, either before anything is sent or by the time the
      * facilitator rejects it.
      */
-    settle(payment: Payment): Promise<SettleResult> {
+    settle(payment: Payment, accountId?: string): Promise<SettleResult> {
       return once(payment, async () => {
         const lease = leaseOf(payment);
         if (payment.status === 'VERIFIED' || payment.status === 'SERVED') await ledger.settling(lease, payment.status);
         if (!settlements.has(payment.network)) return shelve(payment, lease);
-        return sendUntilClear(payment, lease, { isFirstAttempt: true });
+        return sendUntilClear(payment, lease, { isFirstAttempt: true, accountId });
       });
     },
 

@@ -89,7 +89,8 @@ export function createVerify(options: { ledger: Ledger; settlements: Settlements
     const { route, resource, network, payment, declarations } = request;
     try {
       const { facilitator } = settlements.get(network.id)!;
-      return await facilitator.verify(facilitatorRequest(network, route, resource, payment, declarations));
+      const asked = facilitatorRequest(network, route, resource, payment, declarations);
+      return await facilitator.verify(asked, route.accountId);
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error;
       const isRejected = error.reason === FACILITATOR_REJECTED;

@@ -1,0 +1,91 @@
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Misbehaviour } from '../../gateway/chain/facilitator-server.ts';
+import { startTestApp, type TestApp } from '../../support/app.ts';
+import { type Receiver, startReceiver } from '../../support/receiver.ts';
+import { accepted, encode, sign, v2Headers } from '../sign.ts';
+import { createShop, type Rails, startRails } from '../support.ts';
+
+const BUYER = '203.0.113.1';
+const SELLER_BUYING = '203.0.113.2';
+/** The facilitator rejects all other calls until one of these has ended. */
+const CALLS_AT_ONCE = 2;
+
+let rails: Rails;
+let upstream: Receiver;
+let app: TestApp;
+let shop: Awaited<ReturnType<typeof createShop>>;
+
+beforeAll(async () => {
+  rails = await startRails();
+  upstream = await startReceiver(() => ({ body: 'served' }));
+  app = await startTestApp({ env: { ...rails.env, TRUSTED_PROXIES: '127.0.0.1' } });
+  shop = await createShop(app, await app.user('seller'), { '/weather': { upstreamUrl: `${upstream.url}/weather` } });
+});
+afterAll(async () => {
+  await app?.stop();
+  await upstream?.close();
+  await rails?.close();
+});
+
+function limitCalls(): { refused(): number } {
+  let running = 0;
+  let refused = 0;
+  const limited: Misbehaviour = async (response, real) => {
+    if (running >= CALLS_AT_ONCE) {
+      refused += 1;
+      return void response.writeHead(429).end();
+    }
+    running += 1;
+    const result = await real().finally(() => (running -= 1));
+    response.end(JSON.stringify(result));
+  };
+  for (const operation of ['verify', 'settle'] as const) rails.facilitator.misbehave(operation, limited);
+  return { refused: () => refused };
+}
+
+async function statusOf(url: string, from: string, headers: Record<string, string>): Promise<number> {
+  const response = await fetch(url, { headers: { ...headers, 'x-forwarded-for': from } });
+  await response.text();
+  return response.status;
+}
+
+/** An account that buys from itself for a millionth of a dollar, which comes back. */
+async function openOwnShop() {
+  const wallet = await rails.wallet(300n);
+  const owner = await app.user('self', 'STARTER');
+  const fields = { name: 'Own', walletAddress: wallet.address };
+  const { body } = await owner.rest<{ id: string }>('POST', '/api/projects', fields);
+  const endpoint = { path: '/own', upstreamUrl: `${upstream.url}/own`, priceUsd: '0.000001' };
+  await owner.rest('POST', `/api/projects/${body.id}/endpoints`, endpoint);
+  return { wallet, url: `${app.url}/gateway/${body.id}/own` };
+}
+
+async function buyOwn({ wallet, url }: { wallet: PrivateKeyAccount; url: string }): Promise<number> {
+  const payload = await sign(wallet, { to: wallet.address, value: '1' });
+  const offered = { ...accepted('1'), payTo: wallet.address };
+  return statusOf(url, SELLER_BUYING, {
+    'payment-signature': encode({ x402Version: 2, accepted: offered, payload }),
+  });
+}
+
+test("an account that keeps buying from itself doesn't use up the facilitator's rate limit, and others sell", {
+  timeout: 120_000,
+}, async () => {
+  const own = await openOwnShop();
+  const buyer = await rails.wallet(1_000_000n);
+  const { refused } = limitCalls();
+  let isOver = false;
+  const flood = Array.from({ length: 30 }, async () => {
+    while (!isOver) await buyOwn(own);
+  });
+  await expect.poll(refused).toBeGreaterThan(0);
+
+  const statuses: number[] = [];
+  for (let count = 0; count < 8; count++)
+    statuses.push(await statusOf(`${shop.url}/weather`, BUYER, v2Headers(await sign(buyer))));
+  isOver = true;
+  await Promise.all(flood);
+  expect(statuses).toEqual(Array(8).fill(200));
+  expect(await rails.chain.balanceOf(buyer.address)).toBe(920_000n);
+});
