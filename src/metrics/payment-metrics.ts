@@ -32,7 +32,7 @@ export function createPaymentMetrics(registry: Registry) {
   });
   const facilitatorSeconds = new Histogram({
     name: 'tollgate_facilitator_request_duration_seconds',
-    help: 'Duration of calls to the facilitator, by operation and outcome. error, not_sent: the facilitator is unreachable; ambiguous: the chain decides the outcome; refused: the payment is invalid; rejected: the facilitator rejects our requests, and the log says why.',
+    help: 'Duration of calls to the facilitator, including the wait for a turn, by operation and outcome. error, not_sent: the facilitator is unreachable; ambiguous: the chain decides the outcome; refused: the payment is invalid; rejected: the facilitator rejects our requests, and the log says why.',
     labelNames: ['operation', 'outcome'],
     buckets: BUCKETS_SECONDS,
     registers,

@@ -1,6 +1,6 @@
 /** How many calls of a process a facilitator gets at the same time. As many connections can be open; see `app.ts`. */
 const MAX_CALLS = 1024;
-/** An account leaves the rest to others, even if its calls take long. */
+/** An account leaves the rest to others, even if its calls are slow. */
 const ACCOUNT_SHARE = 3 / 4;
 /** By how much the number of simultaneous calls grows with each call that isn't rejected. */
 const GROWTH = 1 / 2;

@@ -41,7 +41,7 @@ describe('accounts take turns', () => {
     expect(names()).toEqual(['a1', 'a2', 'b1', 'a3', 'a4']);
   });
 
-  test('and one whose calls take long leaves a quarter of them to others', async () => {
+  test('and one whose calls are slow leaves a quarter of them to others', async () => {
     const { call, names, sent } = openTurns(8);
     const calls = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7', 'b1', 'b2'].map((name) => call(name));
     await setImmediate();
