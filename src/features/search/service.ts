@@ -7,7 +7,7 @@ import { runStatement, type Statement } from '../../database/statement.ts';
 import type { TenantDatabase } from '../../database/tenant-client.ts';
 import { typeOfId } from '../../ids.ts';
 import { createFairQueue } from '../../limits/fair-queue.ts';
-import { runScheduled } from '../../operation.ts';
+import { runScheduled, withinDeadline } from '../../operation.ts';
 import { parseInput } from '../../validation.ts';
 import { BY_HASH, BY_ID, BY_TEXT, BY_WALLET, type Lookup } from './lookups.ts';
 import { SEARCHED_TYPES, type SearchResult } from './results.ts';
@@ -61,15 +61,18 @@ export function createSearchService({ db }: { db: TenantDatabase }) {
       const text = checkText(query);
       const { lookup, value, isByName } = lookupOf(text, projectId == null);
       // Both statements run without waiting in between, because the viewer may lose access to a project while they wait.
-      const search = () =>
-        runScheduled(async () => {
-          const projectIds = await searchableProjects(db.prisma, viewer, projectId);
-          if (projectIds.length === 0) return [];
-          // Every item is in one of these projects.
-          const statement = lookup(projectIds, value) as Statement<SearchResult>;
-          return (await runStatement(db.pool, statement)).rows;
-        });
-      const rows = await (isByName ? turns.run(viewer.userId, search) : search());
+      const search = async () => {
+        // Throws if the caller is no longer waiting.
+        await withinDeadline(() => {});
+        const projectIds = await searchableProjects(db.prisma, viewer, projectId);
+        if (projectIds.length === 0) return [];
+        // Every item is in one of these projects.
+        const statement = lookup(projectIds, value) as Statement<SearchResult>;
+        return (await runStatement(db.pool, statement)).rows;
+      };
+      // A search takes its turn only once its account may use a connection. Otherwise, an account whose statements are slow
+      // would keep its turn while the search waits for them, and two such accounts would stop everyone's searches.
+      const rows = await runScheduled(() => (isByName ? turns.run(viewer.userId, search) : search()));
       const rank = ({ type }: SearchResult) => SEARCHED_TYPES.indexOf(type);
       return rows
         .map((found) => (found.type === 'Connector' ? { ...found, label: connectorTitle(found.label) } : found))

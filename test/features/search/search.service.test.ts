@@ -258,6 +258,31 @@ test('at most two searches by name run at the same time, one of each account, an
   for (const { status } of await Promise.all([...searches, ...lists])) expect(status).toBe(200);
 });
 
+test('searches don’t wait for those of accounts whose other statements are slow', async () => {
+  const carol = await app.user('carol', 'ENTERPRISE');
+  const { base } = await createProject(carol);
+  await createEndpoint(carol, base, { path: '/unhindered' });
+  const slow = [];
+  for (const user of [alice, bob]) slow.push({ user, own: (await createProject(user)).base });
+
+  // Searches don't read this table.
+  const lock = await sql.connect();
+  await lock.query('BEGIN; LOCK TABLE "Replay" IN ACCESS EXCLUSIVE MODE');
+  // All connections that the two accounts may use.
+  const lists = slow.flatMap(({ user, own }) => Array.from({ length: 5 }, () => user.rest('GET', `${own}/replays`)));
+  await expect.poll(() => waitingStatements(sql)).toBe(lists.length);
+  const behind = slow.map(({ user, own }) => user.rest('GET', `${own}/search?q=unhindered`));
+  const found = [];
+  for (let count = 0; count < 3; count++) found.push(await carol.rest('GET', `${base}/search?q=unhindered`));
+  const slowStatements = await waitingStatements(sql);
+  await lock.query('COMMIT');
+  lock.release();
+
+  expect(slowStatements, 'slow statements that didn’t end before the searches').toBe(lists.length);
+  expect(found.map(({ status }) => status)).toEqual([200, 200, 200]);
+  for (const { status } of await Promise.all([...lists, ...behind])) expect(status).toBe(200);
+});
+
 test('a search that was still waiting when its caller was removed from a project finds nothing in it', async () => {
   const { base } = await createProject(alice);
   await createEndpoint(alice, base, { path: '/removal' });
