@@ -129,7 +129,8 @@ async function sendGroup(
     async function sendWith({ config, secrets }: Ready): Promise<{ sending: Try; isUnauthorized: boolean }> {
       const events = group.map(toConnectorEvent) as unknown as readonly [ConnectorEvent, ...ConnectorEvent[]];
       const question = definition.lookBack?.(events[0], config);
-      const lookBack = async () => (question && readHistory ? { history: await readHistory(events[0], question) } : {});
+      const lookBack = async () =>
+        question && readHistory ? { history: await readHistory(events[0], question, first.account) } : {};
       const resentAt = (definition.repeatsResponses && (await readLastResend?.(first))) ?? null;
       const eventUrl = consoleUrl?.({ id: first.event.id, projectId: first.projectId });
       const context: BuildContext = {
