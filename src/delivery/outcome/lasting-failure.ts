@@ -7,6 +7,11 @@ import { DESTINATIONS, type DestinationKind } from '../queue/held.ts';
 export const FAILING_LIMIT_SECONDS = 5 * 24 * 60 * 60;
 /** At least this many deliveries must also run out of retries during that time, so that one bad hour isn't enough. */
 const GIVEN_UP_LIMIT = 3;
+/**
+ * How many of the destination's deliveries are read, oldest first, because those run out of retries first. All results
+ * wait for this, and millions of deliveries can be waiting for a destination that keeps failing.
+ */
+const MAX_READ = 10_000;
 
 // Allows for deliveries that were created a while before the failures began, such as the first one that failed.
 const MARGIN_MILLISECONDS = 60 * 60 * 1000;
@@ -32,8 +37,11 @@ const DISABLE = statements('destination-disable-failing', ['webhook', 'connector
     SET "isActive" = false, "disabledReason" = 'failing', "disabledAt" = now(), "updatedAt" = now()
     WHERE "id" = $1 AND ${IS_FAILING} AND $3::bigint <= (
       SELECT count(*) FROM (
-        SELECT FROM "Delivery" d
-        WHERE d.${column} = $1 AND d."id" >= $4 AND d."id" <> ALL($5) AND d."outcome" = 'FAILED'
+        SELECT FROM (
+          SELECT "id", "outcome", "retryStep", "completedAt" FROM "Delivery"
+          WHERE ${column} = $1 AND "id" >= $4 ORDER BY "id" LIMIT ${MAX_READ}
+        ) AS d
+        WHERE d."id" <> ALL($5) AND d."outcome" = 'FAILED'
           AND d."retryStep" >= $6 AND d."completedAt" > now() - make_interval(secs => $2)
         LIMIT $3
       ) AS earlier

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { isStatementTimeout } from '../../database/errors.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';
 import type { DeliveryMetrics } from '../model/delivery-metrics.ts';
 import type { DeliveryOutcome } from '../model/outcome.ts';
@@ -84,7 +85,7 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
       } catch (error) {
         metrics?.onQueueError('record');
         if (isPermanent(error)) return writeApart(batch, error);
-        if (isLocked(error)) return writeByProject(batch);
+        if (isLocked(error) || isStatementTimeout(error)) return writeByProject(batch);
         if (performance.now() - loggedAt > LOG_EVERY_MILLISECONDS) {
           loggedAt = performance.now();
           log.error(
@@ -99,8 +100,8 @@ export function createRecorder({ pool, health, log, metrics }: RecorderOptions) 
   }
 
   /**
-   * If a project's rows are locked (perhaps because it is being deleted), the results of other projects are written
-   * first.
+   * If a project's rows are locked (perhaps because it is being deleted), or a statement about one project takes too long,
+   * the results of other projects are written first.
    */
   async function writeByProject(batch: readonly Entry[]): Promise<void> {
     const projects = [...Map.groupBy(batch, ({ outcome }) => outcome.delivery.projectId).values()];

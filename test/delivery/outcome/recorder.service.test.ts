@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openQueuePool } from '../../../src/database/client.ts';
 import { newWebhookSecret } from '../../../src/delivery/send/signing.ts';
@@ -82,4 +82,31 @@ test("other projects' deliveries are claimed while a project with leases to exte
   client.release();
   release({ statusCode: 200 });
   await stage.deliveryIs(theirs, 'SUCCEEDED');
+});
+
+test('results of other projects are written while a statement about one project keeps taking too long', async () => {
+  const neighbour = await addNeighbour();
+  const { id } = await stage.addWebhook(receiver.url);
+  const { projectId } = neighbour;
+  await stage.pool.query(`
+    CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN NEW; END $$;
+    CREATE TRIGGER slow BEFORE UPDATE ON "Webhook" FOR EACH ROW WHEN (OLD."id" = '${neighbour.id}') EXECUTE FUNCTION take_long()`);
+  const { promise: response, resolve: release } = Promise.withResolvers<{ statusCode: number }>();
+  // The neighbor's webhook fails, which changes its row.
+  receiver.handle(() => response);
+  const hasty = new pg.Pool({ connectionString: stage.url, max: 4, statement_timeout: 300 });
+  hasty.on('error', () => {});
+  worker = stage.startWorker({}, { pool: hasty });
+  const theirs = await stage.addDelivery(neighbour.id, { projectId, eventId: await stage.addEvent({ projectId }) });
+  await receiver.waitFor(1);
+  receiver.handle(() => ({ statusCode: 200 }));
+  release({ statusCode: 500 });
+  for (let count = 0; count < 3; count++) await stage.deliveryIs(await stage.addDelivery(id), 'SUCCEEDED');
+  expect(await stage.delivery(theirs)).toMatchObject({ status: 'RUNNING', attemptCount: 0 });
+
+  await stage.pool.query('DROP TRIGGER slow ON "Webhook"');
+  await stage.deliveryIs(theirs, 'SUCCEEDED');
+  await worker.stop();
+  worker = undefined;
+  await hasty.end();
 });
