@@ -11,6 +11,7 @@ import { type AllowedOrigins, corsOptions } from './cors.ts';
 import { ignoreTypeOfEmptyBody } from './empty-body.ts';
 import { continueWhenRead } from './expect-continue.ts';
 import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
+import { joinChunks } from './joined-chunks.ts';
 import { parseJsonBody } from './json-body.ts';
 import { linger } from './linger.ts';
 import { useOriginForm } from './origin-form.ts';
@@ -99,6 +100,7 @@ export function createHttpServer(options: {
   }) as unknown as FastifyInstance;
   continueWhenRead(app.server);
   limitPipelines(app.server);
+  joinChunks(app.server);
   closeAfterIgnoredUpgrade(app.server);
   closeUnread(app.server);
 

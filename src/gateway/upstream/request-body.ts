@@ -11,9 +11,6 @@ const READ_FIRST_BYTES = 64 * 1024;
 const MIN_BYTES_PER_SECOND = 32 * 1024;
 export const GRACE_MILLISECONDS = 3_000;
 const PACE_CHECK_MILLISECONDS = 1_000;
-/** Each chunk takes memory of its own, so a body with more than this many must have larger ones on average. */
-const MAX_SMALL_CHUNKS = 1_024;
-const MIN_AVERAGE_CHUNK_BYTES = 16;
 
 /** Whether a request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
@@ -41,7 +38,6 @@ export class MeteredBody extends Transform {
   /** Everything that has arrived, unless it is too large to be sent again. */
   #kept: Buffer[] | undefined = [];
   #bytes = 0;
-  #chunkCount = 0;
   #digest: string | null = null;
   readonly #createdAt = performance.now();
   #waitedMilliseconds = 0;
@@ -62,10 +58,6 @@ export class MeteredBody extends Transform {
     this.#owedMilliseconds = Math.max(0, this.#owedMilliseconds - (chunk.length / MIN_BYTES_PER_SECOND) * 1000);
     if (this.#bytes > MAX_REQUEST_BODY_BYTES) {
       done(tooLarge());
-      return;
-    }
-    if (++this.#chunkCount > MAX_SMALL_CHUNKS + this.#bytes / MIN_AVERAGE_CHUNK_BYTES) {
-      done(tooFragmented());
       return;
     }
     this.#hash.update(chunk);
@@ -241,11 +233,5 @@ export async function readBody(
 function tooLarge(): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', {
     detail: `The request body is larger than ${MAX_REQUEST_BODY_BYTES / 1024 / 1024} MB. You weren't charged.`,
-  });
-}
-
-function tooFragmented(): AppError {
-  return new AppError('BAD_REQUEST', {
-    detail: `The request body has too many chunks of less than ${MIN_AVERAGE_CHUNK_BYTES} bytes. Send larger ones.`,
   });
 }
