@@ -16,6 +16,7 @@ import { createUnauthenticatedConnections } from '../limits/unauthenticated-conn
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
+import { keepOnlyFrames, requireReceiver } from './frame-memory.ts';
 import { createSocketOperations, type SocketOperation, type SocketOperations } from './socket-operations.ts';
 import { attachTransport, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
@@ -23,8 +24,8 @@ import type { GraphQLServer } from './yoga.ts';
 
 const MAX_MESSAGE_BYTES = 256 * 1024;
 /**
- * The number of frames that a message can have, which is enough for parts of 4 KB. Until a message is complete, each of
- * its frames keeps up to 64 KB in memory: everything that was read from the connection together with it.
+ * The number of frames that a message can have, which is enough for parts of 4 KB. Each of them takes hundreds of bytes of
+ * memory in addition to its own until the message is complete.
  */
 const MAX_FRAMES = 64;
 /** The number of reads in which a frame can arrive. Each of them takes hundreds of bytes of memory until it is complete. */
@@ -79,6 +80,7 @@ export type WebSocketOptions = {
 export function serveWebSocket(httpServer: Server, options: WebSocketOptions): { close(): Promise<void> } {
   const { server, authentication, streams, consoleReads, log, contextOf } = options;
   const { maskError } = server;
+  requireReceiver();
   const sockets = new WebSocketServer({
     noServer: true,
     handleProtocols,
@@ -244,6 +246,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     leaves.set(request, leave);
     sockets.handleUpgrade(request, socket, head, (client) => {
       opened = client;
+      keepOnlyFrames(client);
       sockets.emit('connection', client, request);
     });
   });

@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { createClient } from 'graphql-ws';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -18,6 +20,9 @@ import { newId } from '../../src/ids.ts';
 import { createBacklogs, type DropReason } from '../../src/limits/backlog.ts';
 import type { GraphQLContext } from '../../src/schema/context.ts';
 import { connectSocket, openDeafSocket, openSocket } from './socket-client.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const SUBSCRIPTION = `subscription { eventRecorded(projectId: "${newId('Project')}") { cursor } }`;
 const viewer: Viewer = {
@@ -399,6 +404,33 @@ test('a message can’t arrive in hundreds of frames, which would keep everythin
   await client.next(({ type }) => type === 'pong');
   for (let part = 0; part < 65; part++) client.socket.send(' ', { fin: false });
   expect((await client.closed).code).toBe(1008);
+});
+
+test('the frames of an incomplete message don’t keep what was read from the connection together with them', async () => {
+  const { url } = await serve(() => silentFeed().feed);
+  const frameOf = (firstByte: number, payload: Buffer) =>
+    Buffer.concat([Buffer.from([firstByte, 0x80 | payload.length, 0, 0, 0, 0]), payload]);
+  const pongs = Buffer.concat(Array.from({ length: 480 }, () => frameOf(0x8a, Buffer.alloc(125))));
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  const sockets = await Promise.all(Array.from({ length: 10 }, () => openDeafSocket(url)));
+  for (let part = 0; part < 40; part++) {
+    const frame = frameOf(part === 0 ? 0x01 : 0x00, Buffer.from(' '));
+    const sent = sockets.map(
+      ({ socket }) => new Promise((resolve) => socket.write(Buffer.concat([frame, pongs]), resolve)),
+    );
+    await Promise.all(sent);
+  }
+  // The response to the ping shows that everything before it has been read.
+  await Promise.all(
+    sockets.map(async ({ socket }) => {
+      socket.write(frameOf(0x89, Buffer.from('read')));
+      for await (const data of socket.iterator({ destroyOnReturn: false })) if (String(data).includes('read')) break;
+    }),
+  );
+  collectGarbage();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10_000_000);
+  for (const { socket } of sockets) socket.destroy();
 });
 
 test('thousands of messages on one socket don’t delay the others', async () => {

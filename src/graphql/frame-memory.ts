@@ -1,0 +1,39 @@
+import * as ws from 'ws';
+import { requireMember } from '../library-member.ts';
+
+/** The part of the library that puts messages together. Its types aren't public. */
+type Receiver = {
+  /** Whether the frame that has just arrived is the last one of its message. */
+  _fin: boolean;
+  /** The frames of the message that have arrived. */
+  _fragments: Buffer[];
+  /** Called with each frame of a message. */
+  dataMessage(done: (error?: Error) => void): void;
+};
+
+/** Checks the library's function that `keepOnlyFrames` replaces. */
+export function requireReceiver(): void {
+  requireMember('ws 8.23.0', ws, 'Receiver.prototype.dataMessage');
+}
+
+/**
+ * Copies the frames of a message that isn't complete yet. Otherwise, each of them keeps everything that was read from the
+ * connection together with it, which can be 64 KB for a frame of one byte.
+ */
+export function keepOnlyFrames(socket: ws.WebSocket): void {
+  const { _receiver: receiver } = socket as unknown as { _receiver: Receiver };
+  const dataMessage = receiver.dataMessage.bind(receiver);
+  receiver.dataMessage = (done) => {
+    const { _fin: isLast, _fragments: frames } = receiver;
+    const frame = frames.at(-1);
+    if (!isLast && frame && frame.length < frame.buffer.byteLength) frames[frames.length - 1] = copyOf(frame);
+    dataMessage(done);
+  };
+}
+
+/** A copy that doesn't share its memory with anything else. */
+function copyOf(frame: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(frame.length);
+  frame.copy(copy);
+  return copy;
+}
