@@ -2,7 +2,9 @@
 const MAX_CALLS = 1024;
 /** An account leaves the rest to others, even if its calls are slow. */
 const ACCOUNT_SHARE = 3 / 4;
-/** By how much the number of simultaneous calls grows with each call that isn't rejected. */
+/** How long a turn lasts at most. A call that takes longer continues, but no longer keeps others from their turns. */
+const MAX_TURN_MILLISECONDS = 1_000;
+/** By how much the number of simultaneous turns grows with each call that isn't rejected. */
 const GROWTH = 1 / 2;
 const TOO_MANY_REQUESTS = 429;
 const PAUSE_MILLISECONDS = 250;
@@ -28,7 +30,9 @@ type Account = { running: number; waiting: Waiting[] };
  * itself as often as it likes, because the money comes back. Without turns, it could use up all of the rate limit.
  *
  * If the facilitator responds with 429, nothing is sent for as long as it asks for, and then only half as many calls
- * at the same time. Their number grows again with each call that isn't rejected.
+ * get a turn at the same time. Their number grows again with each call that isn't rejected. A turn ends with its call,
+ * or after a second: an account can make its calls slow, for example, with smart wallets whose signatures take long to
+ * check, and would otherwise hold all turns.
  *
  * @param now a monotonic clock, in milliseconds
  */
@@ -38,18 +42,21 @@ export function createFacilitatorTurns({ maxCalls = MAX_CALLS, now = () => perfo
   const accounts = new Map<string, Account>();
   let limit = maxCalls;
   let running = 0;
+  /** The running calls whose turns haven't ended. */
+  let turnCount = 0;
   let slowedAt = Number.NEGATIVE_INFINITY;
   let pausedUntil = Number.NEGATIVE_INFINITY;
   let isResuming = false;
 
   function startNext(): boolean {
-    if (running >= Math.floor(limit)) return false;
+    if (running >= maxCalls || turnCount >= Math.floor(limit)) return false;
     for (const [accountId, account] of accounts) {
       if (account.waiting.length === 0 || account.running >= maxOfAccount) continue;
       // Removed and added again, so that it is the other accounts' turn.
       accounts.delete(accountId);
       accounts.set(accountId, account);
       running += 1;
+      turnCount += 1;
       account.running += 1;
       account.waiting.shift()!.start();
       return true;
@@ -102,6 +109,22 @@ export function createFacilitatorTurns({ maxCalls = MAX_CALLS, now = () => perfo
     return promise;
   }
 
+  /** Returns a function that ends the turn. A turn that takes too long ends without it. */
+  function limitTurn(): () => void {
+    let hasEnded = false;
+    const end = () => {
+      if (hasEnded) return;
+      hasEnded = true;
+      turnCount -= 1;
+      clearTimeout(timer);
+    };
+    const timer = setTimeout(() => {
+      end();
+      startWaiting();
+    }, MAX_TURN_MILLISECONDS);
+    return end;
+  }
+
   function leave(accountId: string): void {
     running -= 1;
     accounts.get(accountId)!.running -= 1;
@@ -114,10 +137,10 @@ export function createFacilitatorTurns({ maxCalls = MAX_CALLS, now = () => perfo
   }
 
   /** Calls that were sent before the last slowdown say nothing about the new pace. */
-  function slowDown(sentAt: number, runningCount: number, retryAfterSeconds: number | undefined): void {
+  function slowDown(sentAt: number, atOnce: number, retryAfterSeconds: number | undefined): void {
     if (sentAt < slowedAt) return;
     slowedAt = now();
-    limit = Math.max(1, Math.floor(Math.min(limit, runningCount) / 2));
+    limit = Math.max(1, Math.floor(Math.min(limit, atOnce) / 2));
     const pause = retryAfterSeconds === undefined ? PAUSE_MILLISECONDS : retryAfterSeconds * 1000;
     pausedUntil = slowedAt + Math.min(pause, MAX_PAUSE_MILLISECONDS);
   }
@@ -139,15 +162,17 @@ export function createFacilitatorTurns({ maxCalls = MAX_CALLS, now = () => perfo
       for (let isFirst = true; ; isFirst = false) {
         await turn(accountId, until, !isFirst);
         const sentAt = now();
+        const endTurn = limitTurn();
         try {
           const reply = await send();
           if (reply.statusCode !== TOO_MANY_REQUESTS) {
             limit = Math.min(maxCalls, limit + GROWTH);
             return reply;
           }
-          slowDown(sentAt, running, reply.retryAfterSeconds);
+          slowDown(sentAt, turnCount, reply.retryAfterSeconds);
           if (!isRepeated || now() >= until) return reply;
         } finally {
+          endTurn();
           leave(accountId);
           startWaiting();
         }

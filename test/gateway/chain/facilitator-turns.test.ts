@@ -75,6 +75,28 @@ describe('if the facilitator responds with 429,', () => {
     await Promise.all(next);
   });
 
+  test('a slow call continues without its turn, so that the next one is sent', async () => {
+    const { call, names, sent } = openTurns(4);
+    const rejected = call('a1');
+    await setImmediate();
+    sent[0]!.reply(429);
+    await rejected;
+
+    const calls = ['a2', 'a3', 'b1'].map((name) => call(name));
+    await expect.poll(names).toEqual(['a1', 'a2', 'b1', 'a3']);
+    for (const { reply } of sent) reply();
+    await Promise.all(calls);
+  });
+
+  test('slow calls still count toward how many are running', async () => {
+    const { call, names, sent } = openTurns(2);
+    const slow = ['a1', 'b1'].map((name) => call(name));
+    await expect(call('a2', { waitMilliseconds: 2_000, isRepeated: false })).rejects.toThrow(TurnMissed);
+    expect(names()).toEqual(['a1', 'b1']);
+    for (const { reply } of sent) reply();
+    await Promise.all(slow);
+  });
+
   test('a call that may be repeated gets another turn before the other calls of its account', async () => {
     const { call, names, sent } = openTurns(1);
     const repeated = call('a1', { ...PATIENT, isRepeated: true });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Misbehaviour } from '../../gateway/chain/facilitator-server.ts';
 import { startTestApp, type TestApp } from '../../support/app.ts';
 import { type Receiver, startReceiver } from '../../support/receiver.ts';
-import { accepted, encode, sign, v2Headers } from '../sign.ts';
+import { accepted, encode, type Signed, sign, v2Headers } from '../sign.ts';
 import { createShop, type Rails, startRails } from '../support.ts';
 
 const BUYER = '203.0.113.1';
@@ -50,10 +50,26 @@ async function statusOf(url: string, from: string, headers: Record<string, strin
   return response.status;
 }
 
+/** The wallet's calls get no response until `end` is called. */
+function stall(wallet: PrivateKeyAccount) {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+  let stalled = 0;
+  const stalling: Misbehaviour = async (response, real, { paymentPayload }) => {
+    const { authorization } = paymentPayload.payload as Signed;
+    if (authorization.from.toLowerCase() === wallet.address.toLowerCase()) {
+      stalled += 1;
+      await ended;
+    }
+    response.end(JSON.stringify(await real()));
+  };
+  for (const operation of ['verify', 'settle'] as const) rails.facilitator.misbehave(operation, stalling);
+  return { stalled: () => stalled, end };
+}
+
 /** An account that buys from itself for a millionth of a dollar, which comes back. */
-async function openOwnShop() {
+async function openOwnShop(subject = 'self') {
   const wallet = await rails.wallet(300n);
-  const owner = await app.user('self', 'STARTER');
+  const owner = await app.user(subject, 'STARTER');
   const fields = { name: 'Own', walletAddress: wallet.address };
   const { body } = await owner.rest<{ id: string }>('POST', '/api/projects', fields);
   const endpoint = { path: '/own', upstreamUrl: `${upstream.url}/own`, priceUsd: '0.000001' };
@@ -88,4 +104,27 @@ test("an account that keeps buying from itself doesn't use up the facilitator's 
   await Promise.all(flood);
   expect(statuses).toEqual(Array(8).fill(200));
   expect(await rails.chain.balanceOf(buyer.address)).toBe(920_000n);
+});
+
+test("after the facilitator has rejected calls, an account whose calls get no response doesn't keep others from selling", {
+  timeout: 120_000,
+}, async () => {
+  const own = await openOwnShop('stalling');
+  const buyer = await rails.wallet(1_000_000n);
+  const { refused } = limitCalls();
+  let isOver = false;
+  const flood = Array.from({ length: 30 }, async () => {
+    while (!isOver) await buyOwn(own);
+  });
+  await expect.poll(refused).toBeGreaterThan(0);
+  const { stalled, end } = stall(own.wallet);
+  await expect.poll(stalled).toBeGreaterThan(0);
+
+  const statuses: number[] = [];
+  for (let count = 0; count < 8; count++)
+    statuses.push(await statusOf(`${shop.url}/weather`, BUYER, v2Headers(await sign(buyer))));
+  isOver = true;
+  end();
+  await Promise.all(flood);
+  expect(statuses).toEqual(Array(8).fill(200));
 });
