@@ -1579,6 +1579,7 @@ export type StatementTypes = {
     values: [List<string>, number];
     row: {
       "projectId": string;
+      "account": string;
       "milestones": string[];
       "locked": string;
     };

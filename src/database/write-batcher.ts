@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { type BatchClient, runBatch } from './batch-client.ts';
+import { createBatchTurns, weightIn } from './batch-turns.ts';
 import { applySettings, openPool, QUEUE_SETTINGS } from './client.ts';
 
 /** A write that callers wait for, and that can handle many items together. */
@@ -16,6 +17,10 @@ export type BatchStep<Item, Result> = {
   /** Items with the same key never share a batch. */
   keyOf?: (item: Item) => string;
   bytesOf?: (item: Item) => number;
+  /** How many rows the item writes, approximately. Default: 1. */
+  weightOf?: (item: Item) => number;
+  /** Whose item it is. Accounts with items that write many rows take turns. */
+  accountOf?: (item: Item) => string;
 };
 
 export type WriteBatcher = ReturnType<typeof openWriteBatcher>;
@@ -28,6 +33,8 @@ const MAX_ITEMS = 64;
 /** Items larger than this are written alone, because they would hold up the others. */
 const LARGE_BYTES = 128 * 1024;
 const MAX_BYTES = 1024 * 1024;
+/** How many rows a batch may write, unless a single item writes more. */
+const MAX_WEIGHT = 512;
 const RESPONSE_TIMEOUT_MILLISECONDS = 20_000;
 
 /**
@@ -54,18 +61,22 @@ export function openWriteBatcher({ url, pool, log }: { url: string; pool: pg.Poo
   });
   const queues: Queue[] = [];
   const alone = new Set<Promise<void>>();
+  const turns = createBatchTurns();
   let working: Promise<void> | undefined;
 
   async function work(): Promise<void> {
     // Requests that arrived at the same time share the first batch.
     await new Promise(setImmediate);
-    for (let queue = longestWaiting(queues); queue; queue = longestWaiting(queues)) await writeTogether(queue);
+    for (let next = turns.next<Entry, Queue>(queues); next; next = turns.next<Entry, Queue>(queues))
+      await writeTogether(next.line, next.entries);
     // Runs in the same tick as the last check, so no item is left behind.
     working = undefined;
   }
 
-  async function writeTogether(queue: Queue): Promise<void> {
-    const entries = takeBatch(queue);
+  /** @param waiting the items to choose from, in the order of their turns. */
+  async function writeTogether(queue: Queue, waiting: readonly Entry[]): Promise<void> {
+    const entries = takeBatch(queue, waiting);
+    turns.taken(queue, entries);
     try {
       await write(own, queue, entries);
     } catch (error) {
@@ -106,32 +117,27 @@ export function openWriteBatcher({ url, pool, log }: { url: string; pool: pg.Poo
   };
 }
 
-function longestWaiting(queues: readonly Queue[]): Queue | undefined {
-  const waiting = queues.filter((queue) => queue.waiting.length > 0);
-  return waiting.sort((a, b) => a.waiting[0]!.waitsSince - b.waiting[0]!.waitsSince)[0];
-}
-
 /** Takes as many items as fit into a batch. The rest keep their order. */
-function takeBatch(queue: Queue): Entry[] {
+function takeBatch(queue: Queue, waiting: readonly Entry[]): Entry[] {
   const { keyOf, bytesOf } = queue;
-  const taken: Entry[] = [];
-  const left: Entry[] = [];
+  const taken = new Set<Entry>();
   const keys = new Set<string>();
   let bytes = 0;
-  for (const entry of queue.waiting) {
+  let weight = 0;
+  for (const entry of waiting) {
     const key = keyOf?.(entry.item);
     const size = bytesOf?.(entry.item) ?? 0;
-    const isFull = taken.length >= MAX_ITEMS || bytes + size > MAX_BYTES;
-    if (isFull || (key !== undefined && keys.has(key))) {
-      left.push(entry);
-      continue;
-    }
-    taken.push(entry);
+    const rows = weightIn(queue, entry);
+    const isFull =
+      taken.size >= MAX_ITEMS || bytes + size > MAX_BYTES || (taken.size > 0 && weight + rows > MAX_WEIGHT);
+    if (isFull || (key !== undefined && keys.has(key))) continue;
+    taken.add(entry);
     bytes += size;
+    weight += rows;
     if (key !== undefined) keys.add(key);
   }
-  queue.waiting = left;
-  return taken;
+  queue.waiting = queue.waiting.filter((entry) => !taken.has(entry));
+  return [...taken];
 }
 
 async function write(pool: pg.Pool, step: Queue, entries: readonly Entry[]): Promise<void> {

@@ -7,6 +7,7 @@ import type { PaymentIdentity } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
 import { uncounted } from './count.ts';
 import { dayOf, enterDays } from './days.ts';
+import type { FanOut } from './fan-out.ts';
 import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -32,17 +33,20 @@ export type FailItem = PaymentIdentity & {
  * The day is the one of the payment's `updatedAt`, like its hour in `RevenueHour`. If the clock were read again, that
  * could already be the next day.
  */
-export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
+export function createFailStep(events: EventService, fanOut: FanOut): BatchStep<FailItem, Payment | undefined> {
   return {
+    weightOf: fanOut.weightOf,
+    accountOf: fanOut.accountOf,
     keyOf: ({ paymentId }) => paymentId,
     async run(batch, items) {
       const projectIds = items.map(({ projectId }) => projectId);
       const values = columns(items, VALUES);
-      const [, rows, destinations] = await Promise.all([
+      const [books, rows, destinations] = await Promise.all([
         openBooks(batch, projectIds),
         batch.query<PaymentRow>(FAIL(...values)),
         events.destinationsOf(batch, projectIds, ['payment.failed']),
       ]);
+      fanOut.learn(books, destinations);
       const failed = new Map(rows.map((row) => [row.id, toPayment(row)]));
       events.recordAll(batch, causesOf(items, failed), destinations);
       return items.map(({ paymentId }) => failed.get(paymentId));

@@ -8,6 +8,7 @@ import { bookingDate } from '../../projects/summary-period.ts';
 import type { PaymentIdentity } from '../lease.ts';
 import { atomicOf, paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
+import type { FanOut } from './fan-out.ts';
 import { type Books, openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -43,8 +44,10 @@ type Extra = {
  *
  * If a settlement is confirmed on a later day, it is booked on that day, because finished days aren't reopened.
  */
-export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
+export function createSettleStep(events: EventService, fanOut: FanOut): BatchStep<SettleItem, Payment | undefined> {
   return {
+    weightOf: fanOut.weightOf,
+    accountOf: fanOut.accountOf,
     keyOf: ({ paymentId }) => paymentId,
     async run(batch, items) {
       const projectIds = items.map(({ projectId }) => projectId);
@@ -54,6 +57,7 @@ export function createSettleStep(events: EventService): BatchStep<SettleItem, Pa
         batch.query<Row>(SETTLE(...values)),
         events.destinationsOf(batch, projectIds, EVENT_TYPES),
       ]);
+      fanOut.learn(books, destinations);
       events.recordAll(batch, causesOf(items, rows, books), destinations);
       const settled = new Map(
         rows.map(({ walletAddress, countBefore, totalBefore, timeZone, day, dayTo, ...row }) => [

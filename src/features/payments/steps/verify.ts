@@ -7,6 +7,7 @@ import { newId } from '../../../ids.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentLease } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
+import type { FanOut } from './fan-out.ts';
 import { openBooks } from './open-books.ts';
 import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -68,19 +69,25 @@ type OtherPayment = { id: string; nonce: `0x${string}`; amountAtomic: string; ti
  * settled since the claim do count, because the balance may have been read before the money left. For the same reason,
  * all payments settled since the balance was read count against it.
  */
-export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
+export function createVerifyStep(
+  events: EventService,
+  fanOut: FanOut,
+): BatchStep<VerifyItem, VerifyResult | undefined> {
   return {
+    weightOf: fanOut.weightOf,
+    accountOf: fanOut.accountOf,
     keyOf: ({ paymentId }) => paymentId,
     async run(batch, items) {
       const ids = items.map(({ paymentId }) => paymentId);
       const projectIds = items.map(({ projectId }) => projectId);
       const values = columns(items, VALUES);
-      const [, , rows, destinations] = await Promise.all([
+      const [, books, rows, destinations] = await Promise.all([
         batch.query(LOCK_PAYERS(ids, ADVISORY_LOCKS.payer)),
         openBooks(batch, projectIds),
         batch.query<Row>(VERIFY(...values)),
         events.destinationsOf(batch, projectIds, ['payment.verified']),
       ]);
+      fanOut.learn(books, destinations);
       const results = resultsOf(rows);
       events.recordAll(batch, causesOf(items, results), destinations);
       return items.map(({ paymentId }) => results.get(paymentId));

@@ -1,0 +1,30 @@
+import { createLru } from '../../../lru.ts';
+import type { Books } from './open-books.ts';
+
+/** A project that is forgotten counts as having no destinations until its next event. */
+const MAX_REMEMBERED = 10_000;
+
+/** How many rows a project's events cause, as far as this process knows. */
+export type FanOut = ReturnType<typeof createFanOut>;
+
+/**
+ * Remembers how many destinations the projects' payments are announced to. Every event writes a delivery for each of them,
+ * and a project can have hundreds.
+ */
+export function createFanOut() {
+  const known = createLru<{ account: string; destinations: number }>(MAX_REMEMBERED);
+
+  return {
+    /** Call this with the projects and destinations of a batch's events. */
+    learn(books: ReadonlyMap<string, Books>, destinations: readonly { projectId: string }[]): void {
+      const counts = new Map<string, number>();
+      for (const { projectId } of destinations) counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+      for (const { projectId, account } of books.values())
+        known.set(projectId, { account, destinations: counts.get(projectId) ?? 0 });
+    },
+
+    weightOf: ({ projectId }: { projectId: string }): number => 1 + (known.get(projectId)?.destinations ?? 0),
+
+    accountOf: ({ projectId }: { projectId: string }): string => known.get(projectId)?.account ?? projectId,
+  };
+}
