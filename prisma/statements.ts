@@ -279,7 +279,7 @@ export type StatementTypes = {
     };
   };
   "delivery-earlier-attempts": {
-    values: [string];
+    values: [string, number];
     row: {
       "number": number;
       "trigger": AttemptTrigger;
