@@ -24,7 +24,6 @@ import type {
 import { type ClaimItem, claimStep, FIRST_LEASE, takeOver } from './steps/claim.ts';
 import { type BuyerUsage, countStep } from './steps/count.ts';
 import { createFailStep, foreignText } from './steps/fail.ts';
-import { createFanOut } from './steps/fan-out.ts';
 import { alreadyAt, alreadySettled, findHolder, findIdentified, moveToSettling, moveToUnknown } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
 import { createSettleStep } from './steps/settle.ts';
@@ -71,13 +70,12 @@ export type LedgerOptions = {
  */
 export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
   const { pool } = db;
-  const fanOut = createFanOut();
   const claim = batcher.step(claimStep);
   const count = batcher.step(countStep);
-  const verify = batcher.step(createVerifyStep(events, fanOut));
+  const verify = batcher.step(createVerifyStep(events));
   const serve = batcher.step(serveStep);
-  const settle = batcher.step(createSettleStep(events, fanOut));
-  const fail = batcher.step(createFailStep(events, fanOut));
+  const settle = batcher.step(createSettleStep(events));
+  const fail = batcher.step(createFailStep(events));
   const trace = () => currentTraceparent() ?? null;
   const booksTime = () => now?.() ?? null;
 

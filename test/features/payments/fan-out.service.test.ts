@@ -15,13 +15,13 @@ afterEach(async () => {
 });
 
 /** A project with many webhooks. They are disabled, so their deliveries are written but not sent. */
-async function busyProject(userId?: string): Promise<string> {
+async function busyProject({ userId, eventType = '*' }: { userId?: string; eventType?: string } = {}): Promise<string> {
   const { id } = await books.project(userId === undefined ? {} : { userId });
   const ids = Array.from({ length: DESTINATIONS }, () => newId('Webhook'));
   await books.db.pool.query(
     `INSERT INTO "Webhook" ("id", "projectId", "url", "eventTypes", "secret", "isActive")
-     SELECT id, $2, 'https://example.com/', '{*}', '', false FROM unnest($1::text[]) AS id`,
-    [ids, id],
+     SELECT id, $2, 'https://example.com/', ARRAY[$3], '', false FROM unnest($1::text[]) AS id`,
+    [ids, id, eventType],
   );
   return id;
 }
@@ -33,17 +33,24 @@ async function claims(projectId: string, count: number): Promise<PaymentLease[]>
   return (await Promise.all(claiming)).map(leaseOf);
 }
 
-/** Verifies payments at the same time. @returns their projects, in the order that they were verified. */
-async function verifyAll(leases: readonly PaymentLease[]): Promise<string[]> {
+/** Changes payments at the same time. @returns their projects, in the order that they were changed. */
+async function changeAll(
+  leases: readonly PaymentLease[],
+  change: (lease: PaymentLease) => Promise<unknown>,
+): Promise<string[]> {
   const order: string[] = [];
   await Promise.all(
     leases.map(async (lease) => {
-      await books.ledger.verified(lease);
+      await change(lease);
       order.push(lease.projectId);
     }),
   );
   return order;
 }
+
+const verifyAll = (leases: readonly PaymentLease[]) => changeAll(leases, books.ledger.verified);
+const failAll = (leases: readonly PaymentLease[]) =>
+  changeAll(leases, (lease) => books.ledger.failed(lease, { stage: 'VERIFY', reason: 'invalid', message: 'invalid' }));
 
 test('payments of a project with many webhooks don’t hold up those of other projects', async () => {
   const [busy, other] = [await busyProject(), (await books.project()).id];
@@ -54,9 +61,18 @@ test('payments of a project with many webhooks don’t hold up those of other pr
   expect(await books.eventsOf(busy, 'payment.verified')).toHaveLength(PAYMENTS + 1);
 });
 
+test('nor if the webhooks get only the last event of a payment', async () => {
+  const [busy, other] = [await busyProject({ eventType: 'payment.failed' }), (await books.project()).id];
+  await failAll(await claims(busy, 1));
+  await verifyAll(await claims(busy, 1));
+  const order = await failAll([...(await claims(busy, PAYMENTS)), ...(await claims(other, 1))]);
+  expect(order).toHaveLength(PAYMENTS + 1);
+  expect(order.indexOf(other)).toBeLessThan(10);
+});
+
 test('accounts whose projects have many webhooks take turns', async () => {
   const { id: first, userId } = await books.project();
-  const busy = await Promise.all([busyProject(userId), busyProject(userId)]);
+  const busy = await Promise.all([busyProject({ userId }), busyProject({ userId })]);
   const other = await busyProject();
   for (const projectId of [first, ...busy, other]) await verifyAll(await claims(projectId, 1));
   const leases = await Promise.all([...busy.map((projectId) => claims(projectId, PAYMENTS / 2)), claims(other, 3)]);

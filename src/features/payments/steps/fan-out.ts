@@ -4,12 +4,9 @@ import type { Books } from './open-books.ts';
 /** A project that is forgotten counts as having no destinations until its next event. */
 const MAX_REMEMBERED = 10_000;
 
-/** How many rows a project's events cause, as far as this process knows. */
-export type FanOut = ReturnType<typeof createFanOut>;
-
 /**
- * Remembers how many destinations the projects' payments are announced to. Every event writes a delivery for each of them,
- * and a project can have hundreds.
+ * Remembers how many destinations get the events of a step, in each project. An event writes a delivery for each of them,
+ * and a project can have hundreds. Each step has its own counts, because destinations choose their types of events.
  */
 export function createFanOut() {
   const known = createLru<{ account: string; destinations: number }>(MAX_REMEMBERED);

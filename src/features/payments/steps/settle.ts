@@ -8,7 +8,7 @@ import { bookingDate } from '../../projects/summary-period.ts';
 import type { PaymentIdentity } from '../lease.ts';
 import { atomicOf, paymentPayload } from '../payload.ts';
 import { dayOf, enterDays } from './days.ts';
-import type { FanOut } from './fan-out.ts';
+import { createFanOut } from './fan-out.ts';
 import { type Books, openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -44,7 +44,8 @@ type Extra = {
  *
  * If a settlement is confirmed on a later day, it is booked on that day, because finished days aren't reopened.
  */
-export function createSettleStep(events: EventService, fanOut: FanOut): BatchStep<SettleItem, Payment | undefined> {
+export function createSettleStep(events: EventService): BatchStep<SettleItem, Payment | undefined> {
+  const fanOut = createFanOut();
   return {
     weightOf: fanOut.weightOf,
     accountOf: fanOut.accountOf,
