@@ -31,8 +31,8 @@ type Account = { running: number; waiting: Waiting[] };
  *
  * If the facilitator responds with 429, nothing is sent for as long as it asks for, and then only half as many calls
  * get a turn at the same time. Their number grows again with each call that isn't rejected. A turn ends with its call,
- * or after a second: an account can make its calls slow, for example, with smart wallets whose signatures take long to
- * check, and would otherwise hold all turns.
+ * or after a second. Otherwise, an account could hold all turns with slow calls, for example, with smart wallets whose
+ * signatures are costly to check.
  *
  * @param now a monotonic clock, in milliseconds
  */
