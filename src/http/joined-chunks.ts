@@ -46,7 +46,8 @@ function joinChunksOf(request: IncomingMessage, joinMilliseconds: number): void 
     if (joinedBytes === 0 || request.destroyed) return true;
     const chunk = joined!.subarray(0, joinedBytes);
     joinedBytes = 0;
-    if (chunk.length < JOINED_BYTES) return passOn(copyOf(chunk));
+    // A copy with memory of its own, so that the rest of `joined` isn't kept with it.
+    if (chunk.length < JOINED_BYTES) return passOn(Buffer.from(new Uint8Array(chunk).buffer));
     joined = undefined;
     return passOn(chunk);
   }
@@ -74,11 +75,4 @@ function joinChunksOf(request: IncomingMessage, joinMilliseconds: number): void 
     timer ??= setTimeout(flush, joinMilliseconds).unref();
     return request.readableLength < request.readableHighWaterMark;
   };
-}
-
-/** A copy that doesn't share its memory with anything else. */
-function copyOf(chunk: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(chunk.length);
-  chunk.copy(copy);
-  return copy;
 }
