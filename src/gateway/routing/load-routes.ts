@@ -84,11 +84,16 @@ type Row = {
   buyers: RulesJson | null;
 };
 
-// The memory that a route and a segment of its path take, in addition to their text. Measured in V8.
+// The memory that a route and its parts take, in addition to their text. Measured in V8.
 const ROUTE_BYTES = 1_000;
 const SEGMENT_BYTES = 500;
+const PREVIOUS_PRICE_BYTES = 160;
+/** An item of a list, such as a tag. */
+const ITEM_BYTES = 32;
 /** The memory that a wallet in a list takes. */
 const WALLET_BYTES = 150;
+/** What each route has of the headers of its project. All routes share their text. */
+const MAX_PROJECT_HEADERS_BYTES = 2_000;
 
 type OpenCredentials = ReturnType<typeof createCredentialOpener>;
 
@@ -102,6 +107,7 @@ export async function loadRoutes(
   // Oldest first: of two paths with the same shape, the older one is served. Earlier prices of 0 are left out, because
   // nobody has signed a payment for them.
   const { rows } = await runStatement<Row>(db, LOAD_ROUTES(projectId));
+  shareProfile(rows);
   const credentialsOf = openCredentials(projectId, rows[0]?.secretProjectHeaders ?? null);
   const buyers = rulesOf(rows[0]?.buyers ?? null);
   const routes = rows.map((row) => ({ ...toRoute(projectId, row, served, credentialsOf(row)), buyers }));
@@ -130,9 +136,30 @@ const VERSION = `(
     FROM "Project" p JOIN "User" u ON u.id = p."userId" LEFT JOIN "BuyerRules" b ON b."projectId" = $1
    WHERE p.id = $1)`;
 
-function bytesOf({ path, description, upstreamUrl, secretUpstreamHeaders }: Row): number {
-  const texts = [path, upstreamUrl, description ?? '', secretUpstreamHeaders ?? ''];
-  return ROUTE_BYTES + SEGMENT_BYTES * path.split('/').length + texts.reduce((sum, { length }) => sum + length, 0);
+/** Keeps the texts of a project once. Otherwise, each of its routes would have a copy, because each row has one. */
+function shareProfile(rows: readonly Row[]): void {
+  const { serviceName, iconUrl } = rows[0]?.offer ?? {};
+  for (const row of rows) row.offer = { ...row.offer, serviceName: serviceName!, iconUrl: iconUrl! };
+}
+
+function bytesOf(row: Row): number {
+  const { path, description, upstreamUrl, offer, forwardedHeaders, previousPrices } = row;
+  const items = [...forwardedHeaders, ...offer.tags];
+  const texts = [upstreamUrl, offer.mimeType ?? '', ...items].reduce((sum, { length }) => sum + length, 0);
+  return (
+    ROUTE_BYTES +
+    SEGMENT_BYTES * path.split('/').length +
+    ITEM_BYTES * items.length +
+    PREVIOUS_PRICE_BYTES * previousPrices.length +
+    texts +
+    // It is also kept without what servers may ignore, in segments and as a whole.
+    3 * path.length +
+    // Most characters outside Latin-1 take two bytes.
+    2 * (description?.length ?? 0) +
+    // Encrypted and, once they have been used, decrypted.
+    2 * (row.secretUpstreamHeaders?.length ?? 0) +
+    Math.min(row.secretProjectHeaders?.length ?? 0, MAX_PROJECT_HEADERS_BYTES)
+  );
 }
 
 function toRoute(
