@@ -38,7 +38,7 @@ type Entry = {
 const MAX_AGE_MILLISECONDS = 1_000;
 /** How often a project can be reloaded for paths that aren't found. */
 const RELOAD_MILLISECONDS = 100;
-/** How much memory the routes of all projects may take: about 50,000 usual routes, or 4,000 of the largest ones. */
+/** How much memory the routes of all projects may take: about 50,000 usual routes, or 2,400 of the largest ones. */
 const MAX_BYTES = 134_217_728;
 /** The memory that a project takes without its routes, even if nobody has it. Measured in V8. */
 const PROJECT_BYTES = 2_500;
