@@ -18,6 +18,7 @@ import { newId } from '../../ids.ts';
 import { currentRequest } from '../../request-context.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { parseInput } from '../../validation.ts';
+import { takeDeliveries } from '../events/delivery-limit.ts';
 import type { EventDestination } from '../events/find-destinations.ts';
 import type { EventService } from '../events/service.ts';
 import { createUpstreamUrls } from '../urls/project-url.ts';
@@ -107,6 +108,16 @@ export function createEndpointService(options: {
     });
   }
 
+  /** Counts the deliveries of a price change. Outside its transaction, because counters don't wait for the disk. */
+  async function takePriceChange(viewer: Viewer, where: ReturnType<typeof visibleItem>, price: Prisma.Decimal) {
+    const before = await db.prisma.endpoint.findFirst({ where, select: { projectId: true, priceAtomic: true } });
+    const isChange = before && !before.priceAtomic.equals(price);
+    const destinations = isChange
+      ? await events.destinationsIn(viewer, before.projectId, ['endpoint.pricing_changed'])
+      : [];
+    return takeDeliveries(db.pool, viewer, destinations.length);
+  }
+
   return {
     ...createEndpointReader(db),
 
@@ -124,6 +135,7 @@ export function createEndpointService(options: {
       checkProtocol(endpoint);
       checkTimeout(endpoint);
       const giveBack = await takeSchemas(db.pool, viewer, countedBytes(endpoint));
+      const giveBackDeliveries = await takeDeliveries(db.pool, viewer, destinations.length).catch(giveBack);
       const created = await insert(viewer, endpoint, destinations)
         .catch(async (error) => {
           if (!isForeignKeyViolation(error)) throw error;
@@ -131,6 +143,7 @@ export function createEndpointService(options: {
           return insert(viewer, endpoint, await events.destinationsIn(viewer, projectId, ['endpoint.created']));
         })
         .catch((error) => rethrowPathConflict(error, { db: db.pool, viewer, wanted: async () => endpoint }))
+        .catch(giveBackDeliveries)
         .catch(giveBack);
       events.announce(projectId);
       bus.publishHereFirst(topics.routes(projectId));
@@ -141,6 +154,10 @@ export function createEndpointService(options: {
       const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const { priceUsd: priceAtomic, upstreamHeaders, ...values } = parseInput(updateInput, input);
       const giveBack = await takeSchemas(db.pool, viewer, countedBytes(values));
+      const giveBackDeliveries =
+        priceAtomic === undefined
+          ? rethrow
+          : await takePriceChange(viewer, where, decimal(priceAtomic)).catch(giveBack);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
@@ -207,6 +224,7 @@ export function createEndpointService(options: {
           };
           return rethrowPathConflict(error, { db: db.pool, viewer, wanted, except: id });
         })
+        .catch(giveBackDeliveries)
         .catch(giveBack);
       events.announce(endpoint.projectId);
       bus.publishHereFirst(topics.routes(endpoint.projectId));
@@ -228,6 +246,11 @@ export function createEndpointService(options: {
       bus.publishHereFirst(topics.routes(endpoint.projectId));
     },
   };
+}
+
+/** For changes that write no deliveries. */
+async function rethrow(error: unknown): Promise<never> {
+  throw error;
 }
 
 /** The values for the audit log. */
