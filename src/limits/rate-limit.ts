@@ -180,56 +180,6 @@ export async function takeOfMinute(db: Queryable, key: string, limitPerMinute: n
   return (await runStatement(db, TAKE_SQL(...values))).rows.length === 1;
 }
 
-const DAY_MICROSECONDS = 24 * 3_600_000_000;
-
-/** Part of a limit that refills evenly over 24 hours and is shared by all processes. */
-export type DayUse = { key: string; limitPerDay: number; amount: number };
-
-const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.floor(DAY_MICROSECONDS / limitPerDay));
-
-/**
- * Counts each use toward its own limit, in one statement. The keys must differ.
- *
- * @returns the keys whose use is within the limit. The others aren't counted.
- */
-export async function takeEachOfDay(db: Queryable, uses: readonly DayUse[]): Promise<ReadonlySet<string>> {
-  // All processes lock the rows in the same order.
-  const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
-  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS] as const;
-  const { rows } = await runStatement<{ key: string }>(db, TAKE_DAY_SQL(...values));
-  return new Set(rows.map(({ key }) => key));
-}
-
-/** Counts one use, like `takeEachOfDay`. @returns whether it is within the limit. */
-export async function takeOfDay(db: Queryable, use: DayUse): Promise<boolean> {
-  return (await takeEachOfDay(db, [use])).size === 1;
-}
-
-/** Undoes the count of a use that was within its limit. */
-export async function giveBackOfDay(db: Queryable, use: DayUse): Promise<void> {
-  await runStatement(db, GIVE_BACK_SQL(use.key, dayCost(use)));
-}
-
-/** How much of a limit is left. */
-export async function leftOfDay(db: Queryable, { key, limitPerDay }: Omit<DayUse, 'amount'>): Promise<number> {
-  const { rows } = await runStatement<{ ahead: number }>(db, READ_SQL(key));
-  const ahead = Math.max(0, rows[0]?.ahead ?? 0);
-  return Math.max(0, Math.floor((DAY_MICROSECONDS - ahead) / dayCost({ key, limitPerDay, amount: 1 })));
-}
-
-const TAKE_DAY_SQL = preparedStatement(
-  'day-limit-take',
-  `
-  INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
-  SELECT use.key, now() + use.cost * interval '1 microsecond'
-    FROM set_config('synchronous_commit', 'off', true), unnest($1::text[], $2::float8[]) AS use(key, cost)
-   WHERE use.cost <= $3::float8
-  ON CONFLICT (key) DO UPDATE
-     SET "arrivesAt" = greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now())
-   WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
-  RETURNING key`,
-);
-
 // Returns no row if the request is rejected. At most `limit` requests are allowed, no matter how many arrive at the
 // same time, because the row is locked before the condition is checked. Counters may be lost in a crash, so commits
 // don't wait for the disk.
@@ -246,7 +196,7 @@ const TAKE_SQL = preparedStatement(
   RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
 );
 
-const RECORD_SQL = preparedStatement(
+export const RECORD_SQL = preparedStatement(
   'rate-limit-record',
   `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
@@ -258,14 +208,14 @@ const RECORD_SQL = preparedStatement(
   RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
 );
 
-const GIVE_BACK_SQL = preparedStatement(
+export const GIVE_BACK_SQL = preparedStatement(
   'rate-limit-give-back',
   `
   UPDATE "RateLimit" SET "arrivesAt" = "arrivesAt" - $2::float8 * interval '1 microsecond'
     FROM set_config('synchronous_commit', 'off', true) WHERE key = $1`,
 );
 
-const READ_SQL = preparedStatement(
+export const READ_SQL = preparedStatement(
   'rate-limit-read',
   `
   SELECT (extract(epoch FROM "arrivesAt" - now()) * 1000000)::float8 AS ahead FROM "RateLimit" WHERE key = $1`,

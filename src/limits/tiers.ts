@@ -9,6 +9,8 @@ export type Limits = {
   maxContentBytesPerDay: number;
   /** How many bytes of endpoints' schemas and examples the account can store per day. */
   maxSchemaBytesPerDay: number;
+  /** How many deliveries the account's changes to endpoints can write per day. */
+  maxChangeDeliveriesPerDay: number;
 };
 
 export const MB = 1024 * 1024;
@@ -22,6 +24,7 @@ export const TIERS = {
     maxReplayedPerDay: 100_000,
     maxContentBytesPerDay: 100 * MB,
     maxSchemaBytesPerDay: 256 * MB,
+    maxChangeDeliveriesPerDay: 100_000,
   },
   PRO: {
     requestsPerMinute: 300,
@@ -30,6 +33,7 @@ export const TIERS = {
     maxReplayedPerDay: 1_000_000,
     maxContentBytesPerDay: 1_024 * MB,
     maxSchemaBytesPerDay: 1_024 * MB,
+    maxChangeDeliveriesPerDay: 1_000_000,
   },
   BUSINESS: {
     requestsPerMinute: 1000,
@@ -38,6 +42,7 @@ export const TIERS = {
     maxReplayedPerDay: 5_000_000,
     maxContentBytesPerDay: 5 * 1_024 * MB,
     maxSchemaBytesPerDay: 2 * 1_024 * MB,
+    maxChangeDeliveriesPerDay: 5_000_000,
   },
   ENTERPRISE: {
     requestsPerMinute: null,
@@ -46,6 +51,7 @@ export const TIERS = {
     maxReplayedPerDay: 20_000_000,
     maxContentBytesPerDay: 20 * 1_024 * MB,
     maxSchemaBytesPerDay: 4 * 1_024 * MB,
+    maxChangeDeliveriesPerDay: 20_000_000,
   },
 } as const satisfies Record<string, Limits>;
 

@@ -227,6 +227,7 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   projectCount: 2,
   connectorCount: 3,
   maxReplayedDeliveriesPerDay: 5_000_000,
+  maxChangeDeliveriesPerDay: 5_000_000,
   maxStoredContentMegabytesPerDay: 5_120,
   maxStoredResponseMegabytesPerDay: 64,
   maxStoredSchemaMegabytesPerDay: 2_048,

@@ -42,7 +42,14 @@ export async function openGatewayRole(resources: AppResources) {
 
     serve(http: FastifyInstance): void {
       const batcher = openWriteBatcher({ url: db.directUrl, pool: db.pool, log });
-      const ledger = createLedger({ db, batcher, events, bus, onStatus: metrics.onPaymentStatus });
+      const ledger = createLedger({
+        db,
+        batcher,
+        events,
+        bus,
+        onStatus: metrics.onPaymentStatus,
+        monotonicNow: overrides.rateLimitNow,
+      });
       const rateLimiter = openRateLimiter(resources);
       const signer = createUpstreamSigner(keyring);
       const paymentRequiredCache = createPaymentRequiredCache({

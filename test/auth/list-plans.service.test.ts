@@ -14,6 +14,7 @@ import { findDestinations, findInVisible, findNamed } from '../../src/features/e
 import type { EventService } from '../../src/features/events/service.ts';
 import { createNoticeChecks } from '../../src/features/notices/checks.ts';
 import { createFailStep } from '../../src/features/payments/steps/fail.ts';
+import { createFanOut } from '../../src/features/payments/steps/fan-out.ts';
 import { findProjectsWithPayments } from '../../src/features/revenue/count-payments.ts';
 import { loadCatalog } from '../../src/gateway/discovery/catalog.ts';
 import { loadRoutes, readRoutesVersion } from '../../src/gateway/routing/load-routes.ts';
@@ -467,7 +468,7 @@ describe('rows are found by the ID that they refer to, without reading those of 
           from: ['VERIFIED'],
           now: null,
         } as const;
-        await createFailStep(events).run(writer as BatchClient, [{ ...of, ...cause }]);
+        await createFailStep(events, createFanOut()).run(writer as BatchClient, [{ ...of, ...cause }]);
       },
     ],
     ['the usage of an account', /AS "waitingDeliveryCount"/, () => operator(`users/${ids.otherUserId}`)],

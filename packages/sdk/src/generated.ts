@@ -568,6 +568,8 @@ export type AccountLimits = {
   maxWebhooksPerProject: number | null;
   /** How many deliveries replays can resend per day. In a shared project, the owner’s limit applies. */
   maxReplayedDeliveriesPerDay: number;
+  /** How many deliveries changes to endpoints can write per day. A change with at most three deliveries doesn’t count. */
+  maxChangeDeliveriesPerDay: number;
   /** How many megabytes of delivery requests and responses are stored per day for the account’s own projects. Above this, `Attempt.isContentOmitted` is true. */
   maxStoredContentMegabytesPerDay: number;
   /** How many megabytes of responses over 4 KB are stored per day for `Idempotency-Key`. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
-import { type DayUse, takeEachOfDay } from '../../limits/rate-limit.ts';
+import { type DayUse, takeEachOfDay } from '../../limits/day-limit.ts';
 import { TIERS, type Tier } from '../../limits/tiers.ts';
 import { createLru } from '../../lru.ts';
 import type { AttemptRecord } from '../model/claimed-delivery.ts';

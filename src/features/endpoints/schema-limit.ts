@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { AppError } from '../../errors.ts';
-import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/rate-limit.ts';
+import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/day-limit.ts';
 import { MB, TIERS } from '../../limits/tiers.ts';
 
 const KILOBYTE = 1024;

@@ -109,9 +109,10 @@ export function createEndpointService(options: {
   }
 
   /** Counts the deliveries of a price change. Outside its transaction, because counters don't wait for the disk. */
-  async function takePriceChange(viewer: Viewer, where: ReturnType<typeof visibleItem>, price: Prisma.Decimal) {
-    const before = await db.prisma.endpoint.findFirst({ where, select: { projectId: true, priceAtomic: true } });
-    const isChange = before && !before.priceAtomic.equals(price);
+  async function takePriceChange(viewer: Viewer, where: ReturnType<typeof visibleItem>, price: bigint | undefined) {
+    const select = { projectId: true, priceAtomic: true };
+    const before = price === undefined ? null : await db.prisma.endpoint.findFirst({ where, select });
+    const isChange = before && !before.priceAtomic.equals(decimal(price!));
     const destinations = isChange
       ? await events.destinationsIn(viewer, before.projectId, ['endpoint.pricing_changed'])
       : [];
@@ -154,10 +155,7 @@ export function createEndpointService(options: {
       const where = visibleItem(viewer, 'Endpoint', id, projectId);
       const { priceUsd: priceAtomic, upstreamHeaders, ...values } = parseInput(updateInput, input);
       const giveBack = await takeSchemas(db.pool, viewer, countedBytes(values));
-      const giveBackDeliveries =
-        priceAtomic === undefined
-          ? rethrow
-          : await takePriceChange(viewer, where, decimal(priceAtomic)).catch(giveBack);
+      const giveBackDeliveries = await takePriceChange(viewer, where, priceAtomic).catch(giveBack);
       const endpoint = await db.prisma
         .$transaction(async (tx) => {
           const visible = await tx.endpoint.findFirst({ where, select: { projectId: true } });
@@ -246,11 +244,6 @@ export function createEndpointService(options: {
       bus.publishHereFirst(topics.routes(endpoint.projectId));
     },
   };
-}
-
-/** For changes that write no deliveries. */
-async function rethrow(error: unknown): Promise<never> {
-  throw error;
 }
 
 /** The values for the audit log. */

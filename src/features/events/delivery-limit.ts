@@ -1,24 +1,16 @@
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Queryable } from '../../database/client.ts';
 import { AppError } from '../../errors.ts';
-import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/rate-limit.ts';
-import type { Tier } from '../../limits/tiers.ts';
+import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/day-limit.ts';
+import { TIERS } from '../../limits/tiers.ts';
 
 /** Up to this many deliveries take about as much space as the rest of a change, and aren't counted. */
 const FEW = 3;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** How many deliveries the account's changes can write per day. */
-export const MAX_CHANGE_DELIVERIES_PER_DAY: Record<Tier, number> = {
-  STARTER: 100_000,
-  PRO: 1_000_000,
-  BUSINESS: 5_000_000,
-  ENTERPRISE: 20_000_000,
-};
-
 /**
  * Counts the deliveries that a change is about to write toward the account's daily limit. Each change counts as one
- * request, no matter how many webhooks get its event, so without it, one account could fill the disk. If nothing counts,
+ * request, no matter how many webhooks get its event. Without this limit, one account could fill the disk. If nothing counts,
  * there is no statement.
  *
  * @returns handles the change's error: undoes the count if nothing was written, and throws the error.
@@ -29,7 +21,7 @@ export async function takeDeliveries(
   { userId, tier }: Pick<Viewer, 'userId' | 'tier'>,
   deliveries: number,
 ): Promise<(error: unknown) => Promise<never>> {
-  const limit = { key: `change-deliveries ${userId}`, limitPerDay: MAX_CHANGE_DELIVERIES_PER_DAY[tier] };
+  const limit = { key: `change-deliveries ${userId}`, limitPerDay: TIERS[tier].maxChangeDeliveriesPerDay };
   const use = { ...limit, amount: deliveries };
   const isCounted = deliveries > FEW;
   if (isCounted && !(await takeOfDay(db, use))) throw limitReached(use, await leftOfDay(db, limit));

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import { executeWithPrisma, runStatement, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
-import { takeOfDay } from '../../limits/rate-limit.ts';
+import { takeOfDay } from '../../limits/day-limit.ts';
 import { STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import type { CommitHook } from '../../request-context.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';

@@ -6,7 +6,7 @@ import { signedWebhookHeaders } from '../../delivery/send/webhook-request.ts';
 import type { Egress } from '../../egress/egress.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import type { NoticeContacts } from '../../generated/prisma/client.ts';
-import { takeOfDay } from '../../limits/rate-limit.ts';
+import { takeOfDay } from '../../limits/day-limit.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
 import { type OpenContacts, openContacts } from './contacts.ts';
 import type { Mailer } from './mailer.ts';

@@ -8,6 +8,7 @@ import { newId } from '../../ids.ts';
 import { currentTraceparent } from '../../tracing/tracer.ts';
 import type { EventService } from '../events/service.ts';
 import type { BuyerLimit } from '../projects/buyers/rules.ts';
+import { createFailedDeliveries } from './failed-deliveries.ts';
 import { createKeptResponses } from './kept-responses.ts';
 import { createLeases, LeaseLost, type PaymentIdentity, type PaymentLease, type Reconciled } from './lease.ts';
 import { createPaidCalls } from './paid-calls.ts';
@@ -24,6 +25,7 @@ import type {
 import { type ClaimItem, claimStep, FIRST_LEASE, takeOver } from './steps/claim.ts';
 import { type BuyerUsage, countStep } from './steps/count.ts';
 import { createFailStep, foreignText } from './steps/fail.ts';
+import { createFanOut } from './steps/fan-out.ts';
 import { alreadyAt, alreadySettled, findHolder, findIdentified, moveToSettling, moveToUnknown } from './steps/move.ts';
 import { serveStep } from './steps/serve.ts';
 import { createSettleStep } from './steps/settle.ts';
@@ -56,6 +58,8 @@ export type LedgerOptions = {
   onStatus?: (payment: PaymentProgress) => void;
   /** The clock for the books, for tests. Defaults to the database's clock, which leases always use. */
   now?: () => Date;
+  /** A monotonic clock in milliseconds, for tests. */
+  monotonicNow?: (() => number) | undefined;
 };
 
 /**
@@ -68,14 +72,17 @@ export type LedgerOptions = {
  * as a new payment, even if someone else tried a forged one first. After any later failure, the nonce stays held: an
  * authorization leads to at most one upstream call.
  */
-export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 15, onStatus, now }: LedgerOptions) {
+export function createLedger(options: LedgerOptions) {
+  const { db, batcher, events, bus, recoveryLeaseSeconds = 15, onStatus, now, monotonicNow } = options;
   const { pool } = db;
   const claim = batcher.step(claimStep);
   const count = batcher.step(countStep);
-  const verify = batcher.step(createVerifyStep(events));
+  const fanOuts = { verify: createFanOut(), fail: createFanOut() };
+  const failedDeliveries = createFailedDeliveries(pool, [fanOuts.fail, fanOuts.verify], monotonicNow);
+  const verify = batcher.step(createVerifyStep(events, fanOuts.verify));
   const serve = batcher.step(serveStep);
   const settle = batcher.step(createSettleStep(events));
-  const fail = batcher.step(createFailStep(events));
+  const fail = batcher.step(createFailStep(events, fanOuts.fail));
   const trace = () => currentTraceparent() ?? null;
   const booksTime = () => now?.() ?? null;
 
@@ -144,6 +151,13 @@ export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 
         // The other payment released the nonce or the identifier between the two statements.
       }
     },
+
+    /**
+     * Call this before a new payment is claimed.
+     *
+     * @throws AppError `RATE_LIMITED` if too many payments of the project's account have failed.
+     */
+    checkFailures: failedDeliveries.check,
 
     /** The payment that holds an authorization, unless its verification failed. */
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(pool, authorization),
@@ -233,6 +247,7 @@ export function createLedger({ db, batcher, events, bus, recoveryLeaseSeconds = 
       const payment = await fail({ ...ownerOf(by), ...why, now: booksTime(), traceContext: trace() });
       if (!payment) return alreadyAt(pool, by, 'FAILED', stage);
       announce(payment, stage !== 'VERIFY');
+      if (stage !== 'VERIFY') await failedDeliveries.count(payment.projectId);
       return payment;
     },
 

@@ -2,7 +2,7 @@ import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { AppError } from '../../errors.ts';
-import { type DayUse, giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/rate-limit.ts';
+import { type DayUse, giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/day-limit.ts';
 import { TIERS, type Tier } from '../../limits/tiers.ts';
 
 /** What a replay uses of an account's daily limit. */

@@ -40,6 +40,10 @@ const AccountLimits = builder.simpleObject('AccountLimits', {
     maxReplayedDeliveriesPerDay: t.int({
       description: 'How many deliveries replays can resend per day. In a shared project, the owner’s limit applies.',
     }),
+    maxChangeDeliveriesPerDay: t.int({
+      description:
+        'How many deliveries changes to endpoints can write per day. A change with at most three deliveries doesn’t count.',
+    }),
     maxStoredContentMegabytesPerDay: t.int({
       description:
         'How many megabytes of delivery requests and responses are stored per day for the account’s own projects. ' +
@@ -102,13 +106,13 @@ export const Viewer = builder.node(builder.objectRef<ReturnType<typeof describe>
       type: AccountLimits,
       description: 'The account’s limits.',
       resolve: async (_root, _args, { services, viewer }) => {
-        const { maxReplayedPerDay, maxContentBytesPerDay, maxSchemaBytesPerDay, ...limits } = limitsOf(
-          viewer.tier,
-          viewer.requestsPerMinute,
-        );
+        const { tier, requestsPerMinute } = viewer;
+        const { maxReplayedPerDay, maxContentBytesPerDay, maxSchemaBytesPerDay, maxChangeDeliveriesPerDay, ...limits } =
+          limitsOf(tier, requestsPerMinute);
         return {
           ...limits,
           maxReplayedDeliveriesPerDay: maxReplayedPerDay,
+          maxChangeDeliveriesPerDay,
           maxStoredContentMegabytesPerDay: maxContentBytesPerDay / MB,
           maxStoredResponseMegabytesPerDay: STORED_RESPONSE_MEGABYTES_PER_DAY,
           maxStoredSchemaMegabytesPerDay: maxSchemaBytesPerDay / MB,

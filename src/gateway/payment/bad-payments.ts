@@ -24,10 +24,15 @@ const ERROR_RESPONSES_PER_MINUTE = 600;
  * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
  * Otherwise, an API could keep its buyers from buying elsewhere. The same applies if it fails or responds with an error.
  *
+ * @param checkFailures throws `RATE_LIMITED` if too many payments of a project's account have failed.
  * @param now milliseconds on a monotonic clock.
  * @returns a function that takes a client address and a project and returns how to count a payment.
  */
-export function createBadPayments(rateLimiter: RateLimiter, now = () => performance.now()) {
+export function createBadPayments(
+  rateLimiter: RateLimiter,
+  checkFailures: (projectId: string) => void,
+  now = () => performance.now(),
+) {
   const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE, now };
   const bad = createFailedCredentials({ ...shared, rateLimiter, scope: 'payments' });
   const network = createFailuresByNetwork({
@@ -53,6 +58,7 @@ export function createBadPayments(rateLimiter: RateLimiter, now = () => performa
 
   return (address: string, projectId: string): CountedPayment => ({
     async reserve() {
+      checkFailures(projectId);
       errors.check(address, projectId);
       (await unclear.reserve(address, projectId)).giveBack();
       network.check(address);

@@ -66,7 +66,7 @@ async function addWebhooks(count: number): Promise<void> {
 const post = (fields: object) => alice.rest('POST', `${project.base}/endpoints`, { ...GOOD.endpoint, ...fields });
 const patch = (id: string, fields: object) => alice.rest('PATCH', `${project.base}/endpoints/${id}`, fields);
 
-test('changes that many webhooks are told about are rejected if too little of the daily limit is left', async () => {
+test('changes with many deliveries are rejected if too little of the daily limit is left', async () => {
   await addWebhooks(5);
   const { id } = await createEndpoint(alice, project.base);
   const before = await storedDeliveries();

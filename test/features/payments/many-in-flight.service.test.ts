@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runBatch } from '../../../src/database/batch-client.ts';
 import { type Query, queryOf, type Statement } from '../../../src/database/statement.ts';
 import { leaseOf } from '../../../src/features/payments/lease.ts';
+import { createFanOut } from '../../../src/features/payments/steps/fan-out.ts';
 import { createVerifyStep, MAX_IN_FLIGHT, type VerifyResult } from '../../../src/features/payments/steps/verify.ts';
 import type { Payment } from '../../../src/generated/prisma/client.ts';
 import { claimed, hex, newPayment, openTestLedger, settled, type TestLedger } from './support.ts';
@@ -71,7 +72,7 @@ async function explained(payments: readonly Payment[]): Promise<{ rows: number; 
         funds: undefined,
         traceContext: null,
       }));
-      return createVerifyStep(one.events).run({ query, queryLast: () => {} }, items);
+      return createVerifyStep(one.events, createFanOut()).run({ query, queryLast: () => {} }, items);
     });
     return { ...seen, results: [...results] };
   } finally {

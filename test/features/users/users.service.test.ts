@@ -130,6 +130,7 @@ test.each([
     const user = await app.user(`daily-${tier}`, tier);
     const daily = {
       maxReplayedDeliveriesPerDay,
+      maxChangeDeliveriesPerDay: maxReplayedDeliveriesPerDay,
       maxStoredContentMegabytesPerDay,
       maxStoredResponseMegabytesPerDay: 64,
       maxStoredSchemaMegabytesPerDay,

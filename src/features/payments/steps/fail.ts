@@ -7,7 +7,7 @@ import type { PaymentIdentity } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
 import { uncounted } from './count.ts';
 import { dayOf, enterDays } from './days.ts';
-import { createFanOut } from './fan-out.ts';
+import type { FanOut } from './fan-out.ts';
 import { openBooks } from './open-books.ts';
 import { columns, FINAL, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -33,8 +33,7 @@ export type FailItem = PaymentIdentity & {
  * The day is the one of the payment's `updatedAt`, like its hour in `RevenueHour`. If the clock were read again, that
  * could already be the next day.
  */
-export function createFailStep(events: EventService): BatchStep<FailItem, Payment | undefined> {
-  const fanOut = createFanOut();
+export function createFailStep(events: EventService, fanOut: FanOut): BatchStep<FailItem, Payment | undefined> {
   return {
     weightOf: fanOut.weightOf,
     accountOf: fanOut.accountOf,

@@ -4,12 +4,16 @@ import type { Books } from './open-books.ts';
 /** A project that is forgotten counts as having no destinations until its next event. */
 const MAX_REMEMBERED = 10_000;
 
+export type FanOut = ReturnType<typeof createFanOut>;
+
 /**
  * Remembers how many destinations get the events of a step, in each project. An event writes a delivery for each of them,
  * and a project can have hundreds. Each step has its own counts, because destinations choose their types of events.
  */
 export function createFanOut() {
   const known = createLru<{ account: string; destinations: number }>(MAX_REMEMBERED);
+
+  const destinationsOf = (projectId: string): number => known.get(projectId)?.destinations ?? 0;
 
   return {
     /** Call this with the projects and destinations of a batch's events. */
@@ -20,7 +24,10 @@ export function createFanOut() {
         known.set(projectId, { account, destinations: counts.get(projectId) ?? 0 });
     },
 
-    weightOf: ({ projectId }: { projectId: string }): number => 1 + (known.get(projectId)?.destinations ?? 0),
+    /** How many destinations got the last event of this step. */
+    destinationsOf,
+
+    weightOf: ({ projectId }: { projectId: string }): number => 1 + destinationsOf(projectId),
 
     accountOf: ({ projectId }: { projectId: string }): string => known.get(projectId)?.account ?? projectId,
   };

@@ -7,7 +7,7 @@ import { newId } from '../../../ids.ts';
 import type { EventCause, EventService } from '../../events/service.ts';
 import type { PaymentLease } from '../lease.ts';
 import { paymentPayload } from '../payload.ts';
-import { createFanOut } from './fan-out.ts';
+import type { FanOut } from './fan-out.ts';
 import { openBooks } from './open-books.ts';
 import { columns, type PaymentRow, toPayment, touched } from './rows.ts';
 
@@ -69,8 +69,10 @@ type OtherPayment = { id: string; nonce: `0x${string}`; amountAtomic: string; ti
  * settled since the claim do count, because the balance may have been read before the money left. For the same reason,
  * all payments settled since the balance was read count against it.
  */
-export function createVerifyStep(events: EventService): BatchStep<VerifyItem, VerifyResult | undefined> {
-  const fanOut = createFanOut();
+export function createVerifyStep(
+  events: EventService,
+  fanOut: FanOut,
+): BatchStep<VerifyItem, VerifyResult | undefined> {
   return {
     weightOf: fanOut.weightOf,
     accountOf: fanOut.accountOf,

@@ -1,0 +1,65 @@
+import type { Queryable } from '../database/client.ts';
+import { preparedStatement, runStatement } from '../database/statement.ts';
+import { GIVE_BACK_SQL, READ_SQL, RECORD_SQL } from './rate-limit.ts';
+
+const DAY_MICROSECONDS = 24 * 3_600_000_000;
+
+/** Part of a limit that refills evenly over 24 hours and is shared by all processes. */
+export type DayUse = { key: string; limitPerDay: number; amount: number };
+
+const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.floor(DAY_MICROSECONDS / limitPerDay));
+
+/**
+ * Counts each use toward its own limit, in one statement. The keys must differ.
+ *
+ * @returns the keys whose use is within the limit. The others aren't counted.
+ */
+export async function takeEachOfDay(db: Queryable, uses: readonly DayUse[]): Promise<ReadonlySet<string>> {
+  // All processes lock the rows in the same order.
+  const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS] as const;
+  const { rows } = await runStatement<{ key: string }>(db, TAKE_DAY_SQL(...values));
+  return new Set(rows.map(({ key }) => key));
+}
+
+/** Counts one use, like `takeEachOfDay`. @returns whether it is within the limit. */
+export async function takeOfDay(db: Queryable, use: DayUse): Promise<boolean> {
+  return (await takeEachOfDay(db, [use])).size === 1;
+}
+
+/**
+ * Counts a use that can't be rejected anymore, even if it is above the limit.
+ *
+ * @param maxWaitSeconds how long such uses can keep others waiting.
+ * @returns the seconds until the limit isn't exceeded anymore, or 0.
+ */
+export async function recordOfDay(db: Queryable, use: DayUse, maxWaitSeconds: number): Promise<number> {
+  const maxAhead = DAY_MICROSECONDS + maxWaitSeconds * 1_000_000;
+  const { rows } = await runStatement<{ ahead: number }>(db, RECORD_SQL(use.key, dayCost(use), maxAhead));
+  return Math.max(0, rows[0]!.ahead - DAY_MICROSECONDS) / 1_000_000;
+}
+
+/** Undoes the count of a use that was within its limit. */
+export async function giveBackOfDay(db: Queryable, use: DayUse): Promise<void> {
+  await runStatement(db, GIVE_BACK_SQL(use.key, dayCost(use)));
+}
+
+/** How much of a limit is left. */
+export async function leftOfDay(db: Queryable, { key, limitPerDay }: Omit<DayUse, 'amount'>): Promise<number> {
+  const { rows } = await runStatement<{ ahead: number }>(db, READ_SQL(key));
+  const ahead = Math.max(0, rows[0]?.ahead ?? 0);
+  return Math.max(0, Math.floor((DAY_MICROSECONDS - ahead) / dayCost({ key, limitPerDay, amount: 1 })));
+}
+
+const TAKE_DAY_SQL = preparedStatement(
+  'day-limit-take',
+  `
+  INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
+  SELECT use.key, now() + use.cost * interval '1 microsecond'
+    FROM set_config('synchronous_commit', 'off', true), unnest($1::text[], $2::float8[]) AS use(key, cost)
+   WHERE use.cost <= $3::float8
+  ON CONFLICT (key) DO UPDATE
+     SET "arrivesAt" = greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now())
+   WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
+  RETURNING key`,
+);
