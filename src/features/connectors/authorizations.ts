@@ -6,7 +6,7 @@ import type { IdentifyAgain, Viewer } from '../../auth/viewer.ts';
 import type { OauthApp, OauthApps } from '../../config/oauth-apps.ts';
 import type { GrantDefinition } from '../../connectors/credential.ts';
 import type { ConnectorDefinition, ConnectorType } from '../../connectors/definition.ts';
-import type { ConnectorConfig } from '../../connectors/describe.ts';
+import { addressFields, type ConnectorConfig } from '../../connectors/describe.ts';
 import type { ConnectorRequest } from '../../connectors/exchange.ts';
 import { getConnector } from '../../connectors/types/registry.ts';
 import { runStatement, statement } from '../../database/statement.ts';
@@ -188,7 +188,9 @@ export function createConnectorAuthorizations(options: {
         return connectors.create(viewer, projectId, { type, ...granted, config: entered });
       }
       const replaced = Object.fromEntries(otherCredentials(definition).map((name) => [name, null]));
-      const changes = { ...replaced, ...withoutCredentials(definition, config) };
+      // The connector may have been moved before the vendor responded. The grant goes only to where access was authorized.
+      const addresses = Object.fromEntries(addressFields(definition).map(({ name }) => [name, known[name] ?? null]));
+      const changes = { ...replaced, ...withoutCredentials(definition, config), ...addresses };
       return connectors.update(viewer, current.id, { ...granted, config: changes }, projectId);
     },
   };

@@ -10,6 +10,8 @@ import { freePort } from '../../support/free-port.ts';
 import { join, person } from '../../support/members.ts';
 
 const APP = { clientId: 'operator-app', clientSecret: 'operator-secret-0123456789' };
+const OVER = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
+const MOVED = { instanceUrl: 'https://other.my.salesforce.com/', grant: null, accessToken: 'own-token-0123456789' };
 const VENDORS = ['GOOGLE', 'SALESFORCE', 'XERO', 'QUICKBOOKS'];
 const TYPES = ['google-sheets', 'bigquery', 'salesforce', 'xero', 'quickbooks'] as const;
 const START = `mutation ($input: StartConnectorAuthorizationInput!) {
@@ -143,17 +145,16 @@ describe('an existing connector', () => {
 
 describe('an authorization', () => {
   test('can be finished only once, by the user who started it, within ten minutes', async () => {
-    const over = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
     const stranger = await stage.app.user('mallory');
     const returned = consent.agree(await start(inputOf('xero')));
-    expect(fieldErrors(await finish(returned, stranger))).toEqual(over);
-    expect(fieldErrors(await finish({ ...returned, state: `${returned.state}x` }))).toEqual(over);
+    expect(fieldErrors(await finish(returned, stranger))).toEqual(OVER);
+    expect(fieldErrors(await finish({ ...returned, state: `${returned.state}x` }))).toEqual(OVER);
     expect((await finish(returned)).errors).toBeUndefined();
-    expect(fieldErrors(await finish(returned))).toEqual(over);
+    expect(fieldErrors(await finish(returned))).toEqual(OVER);
 
     const late = consent.agree(await start(inputOf('xero')));
     await stage.db.pool.query(`UPDATE "ConnectorAuthorization" SET "expiresAt" = "expiresAt" - interval '10 minutes'`);
-    expect(fieldErrors(await finish(late))).toEqual(over);
+    expect(fieldErrors(await finish(late))).toEqual(OVER);
     expect(await rowCount()).toBe(1);
     await sweepConnectorAuthorizations(stage.db.pool);
     expect(await rowCount()).toBe(0);
@@ -201,13 +202,22 @@ describe('an authorization', () => {
   test('can’t be finished at another server, to which the connector was changed in the meantime', async () => {
     const { id } = await connect(inputOf('salesforce'));
     const returned = consent.agree(await start(inputOf('salesforce', { connectorId: id, config: {} })));
-    const moved = { instanceUrl: 'https://other.my.salesforce.com/', grant: null, accessToken: 'own-token-0123456789' };
-    expect((await stage.patch(id, { config: moved })).status).toBe(200);
-    const { issued } = consent;
-    const before = issued.length;
-    const over = [{ pointer: '/state', message: expect.stringContaining('Connect the account again.') }];
-    expect(fieldErrors(await finish(returned))).toEqual(over);
-    expect(issued).toHaveLength(before);
+    expect((await stage.patch(id, { config: MOVED })).status).toBe(200);
+    const before = consent.issued.length;
+    expect(fieldErrors(await finish(returned))).toEqual(OVER);
+    expect(consent.issued).toHaveLength(before);
+  });
+
+  test('connects the server where access was authorized, even if the connector is changed before the vendor responds', async () => {
+    const { id } = await connect(inputOf('salesforce'));
+    const returned = consent.agree(await start(inputOf('salesforce', { connectorId: id, config: {} })));
+    stage.vendors.issueTokens(async (request) => {
+      expect((await stage.patch(id, { config: MOVED })).status).toBe(200);
+      return consent.answer(request);
+    });
+    expect((await finish(returned)).errors).toBeUndefined();
+    stage.vendors.issueTokens(consent.answer);
+    expect((await stage.connector(id)).config).toMatchObject(configOf('salesforce'));
   });
 
   test('is the only way to set a connector’s grant, which would be sent with the operator’s secret', async () => {
@@ -256,8 +266,7 @@ describe('an authorization', () => {
     const { id } = await join(stage.user, stage.base, dana, 'DEVELOPER');
     const returned = consent.agree(await start(inputOf('xero'), dana));
     stage.vendors.issueTokens(async (request) => {
-      const { status } = await stage.user.rest(method, `${stage.base}/members/${id}`, body);
-      expect(status).toBeLessThan(300);
+      expect((await stage.user.rest(method, `${stage.base}/members/${id}`, body)).status).toBeLessThan(300);
       return consent.answer(request);
     });
     const { errors } = await finish(returned, dana);
