@@ -9,6 +9,9 @@ export type IndexChange =
   | { action: 'build'; name: string; table: string; isUnique: boolean; definition: string }
   | { action: 'drop'; name: string };
 
+/** Runs a change whose lock others wait behind. */
+export type Shortly = (change: () => Promise<void>) => Promise<void>;
+
 const BUILD =
   /^CREATE (?<unique>UNIQUE )?INDEX CONCURRENTLY "(?<name>\w+)" ON "(?<table>\w+)"\s*(?<definition>[^;]+);?$/;
 const DROP = /^DROP INDEX CONCURRENTLY "(?<name>\w+)";?$/;
@@ -52,11 +55,12 @@ export async function lockIndexChanges(client: pg.Client): Promise<number> {
  * it continues.
  *
  * @param client a session that holds the lock for index changes, without a lock timeout
+ * @param shortly runs the short changes to a partitioned table
  * @throws the database's error. No incomplete index is left, unless the connection was lost.
  */
-export async function changeIndex(client: pg.Client, change: IndexChange): Promise<void> {
+export async function changeIndex(client: pg.Client, change: IndexChange, shortly: Shortly): Promise<void> {
   if (change.action === 'drop') return drop(client, change.name);
-  if (await isPartitioned(client, change.table)) await buildOnPartitions(client, change);
+  if (await isPartitioned(client, change.table)) await buildOnPartitions(client, change, shortly);
   else await build(client, change);
 }
 
@@ -111,11 +115,11 @@ const READ_NEXT_PARTITION = statement(
  * PostgreSQL can't build the index of a partitioned table concurrently, but can build those of its partitions. Partitions
  * that are created from now on get theirs right away.
  */
-async function buildOnPartitions(client: pg.Client, change: Build): Promise<void> {
+async function buildOnPartitions(client: pg.Client, change: Build, shortly: Shortly): Promise<void> {
   const { name, table, isUnique, definition } = change;
   if (isUnique)
     throw new Error(`The unique index ${name} can't be built concurrently, because ${table} is partitioned.`);
-  await runShortly(client, `CREATE INDEX IF NOT EXISTS "${name}" ON ONLY "${table}" ${definition}`);
+  await shortly(() => giveWay(client, `CREATE INDEX IF NOT EXISTS "${name}" ON ONLY "${table}" ${definition}`));
   for (;;) {
     const { rows } = await runStatement<{ name: string }>(client, READ_NEXT_PARTITION(`"${table}"`, `"${name}"`));
     if (!rows[0]) return;
@@ -123,7 +127,7 @@ async function buildOnPartitions(client: pg.Client, change: Build): Promise<void
     const part = partIndexName(change, partition);
     try {
       await build(client, { ...change, name: part, table: partition });
-      await runShortly(client, `ALTER INDEX "${name}" ATTACH PARTITION "${part}"`);
+      await shortly(() => giveWay(client, `ALTER INDEX "${name}" ATTACH PARTITION "${part}"`));
     } catch (error) {
       // Expired partitions are dropped.
       if (await exists(client, partition)) throw error;
@@ -146,5 +150,6 @@ async function exists(client: pg.Client, table: string): Promise<boolean> {
 }
 
 /** Runs a statement whose lock others wait behind, so it gives up if it doesn't get the lock almost immediately. */
-const runShortly = (client: pg.Client, text: string): Promise<unknown> =>
-  client.query(`SET LOCAL lock_timeout = '${GIVE_WAY_LOCK_TIMEOUT}'; ${text}`);
+async function giveWay(client: pg.Client, text: string): Promise<void> {
+  await client.query(`SET LOCAL lock_timeout = '${GIVE_WAY_LOCK_TIMEOUT}'; ${text}`);
+}

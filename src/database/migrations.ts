@@ -4,10 +4,10 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { closeOlderConnections } from './close-older-connections.ts';
-import { changeIndex, type IndexChange, indexChangeOf, lockIndexChanges } from './concurrent-indexes.ts';
+import { changeIndex, type IndexChange, indexChangeOf, lockIndexChanges, type Shortly } from './concurrent-indexes.ts';
 import { withConnection } from './connection.ts';
 import { whileReporting } from './index-reports.ts';
-import { GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
+import { cancelingBlockers, GIVE_WAY_LOCK_TIMEOUT, isLockConflict } from './lock-conflicts.ts';
 import {
   CREATE_HISTORY,
   compare,
@@ -39,6 +39,12 @@ const LOCK_RETRIES = {
   factor: 2,
   randomize: true,
 };
+
+/**
+ * If so many tries got no lock, statements in the way are canceled. Otherwise, an account whose long reads overlap could
+ * keep a new version from ever starting.
+ */
+const PATIENT_TRIES = 5;
 
 /** Building an index makes nobody wait, so it can wait for locks itself. */
 const INDEX_SETTINGS = { ...SETTINGS, lock_timeout: '0' };
@@ -79,7 +85,7 @@ export async function applyMigrations(
     await client.query(setForSession(SETTINGS));
     const applied: string[] = [];
     for (;;) {
-      const next = await applyUntilIndex(client, migrations, applied, log);
+      const next = await applyUntilIndex({ directUrl, client, migrations, applied, log });
       if (!next) return { applied };
       if (await applyToIndex({ directUrl, client, ...next, log })) applied.push(next.migration.name);
     }
@@ -93,12 +99,14 @@ type IndexMigration = { migration: Migration; change: IndexChange };
  *
  * @returns that one, if any
  */
-async function applyUntilIndex(
-  client: pg.Client,
-  migrations: Migration[],
-  applied: string[],
-  log: Logger,
-): Promise<IndexMigration | undefined> {
+async function applyUntilIndex(options: {
+  directUrl: string;
+  client: pg.Client;
+  migrations: Migration[];
+  applied: string[];
+  log: Logger;
+}): Promise<IndexMigration | undefined> {
+  const { directUrl, client, migrations, applied, log } = options;
   await lockMigrations(client);
   const foreign = await findForeignTable(client, migrations);
   if (foreign) throw new OccupiedDatabaseError(foreign);
@@ -116,7 +124,9 @@ async function applyUntilIndex(
       next = { migration, change };
       break;
     }
-    await onceUnlocked(migration, log, () => applyMigration(client, migration));
+    await onceUnlocked({ directUrl, client, migration, log }, (shortly) =>
+      shortly(() => applyMigration(client, migration)),
+    );
     log.debug({ migration: migration.name }, 'migration applied');
     applied.push(migration.name);
     // The next migration may have to wait for hours.
@@ -160,20 +170,36 @@ async function applyToIndex(
     const pid = await lockIndexChanges(builder);
     if ((await readHistory(builder)).has(migration.name)) return false;
     await whileReporting({ client, pid, migration: migration.name, log }, () =>
-      onceUnlocked(migration, log, () => applyIndexChange(builder, migration, change)),
+      onceUnlocked({ directUrl, client: builder, migration, log }, (shortly) =>
+        applyIndexChange(builder, migration, change, shortly),
+      ),
     );
     await recordMigration(builder, migration);
     return true;
   });
 }
 
-async function onceUnlocked({ name }: Migration, log: Logger, apply: () => Promise<void>): Promise<void> {
-  await pRetry(apply, {
+/**
+ * Tries until no other transactions are in the way.
+ *
+ * @param apply gets a function to run changes with whose locks others wait behind
+ */
+async function onceUnlocked(
+  options: { directUrl: string; client: pg.Client; migration: Migration; log: Logger },
+  apply: (shortly: Shortly) => Promise<void>,
+): Promise<void> {
+  const { directUrl, client, migration, log } = options;
+  const afterCanceling: Shortly = (change) =>
+    withConnection(directUrl, 'tollgate-migrations', (watcher) => cancelingBlockers(client, watcher, change));
+  await pRetry((tries) => apply(tries > PATIENT_TRIES ? afterCanceling : (change) => change()), {
     ...LOCK_RETRIES,
     shouldRetry: ({ error }) => isLockConflict(error.cause),
     onFailedAttempt: ({ error }) => {
       if (!isLockConflict(error.cause)) return;
-      log.warn({ migration: name }, 'a migration is waiting for locks that other transactions hold; retrying');
+      log.warn(
+        { migration: migration.name },
+        'a migration is waiting for locks that other transactions hold; retrying',
+      );
     },
   });
 }
@@ -191,8 +217,13 @@ async function applyMigration(client: pg.Client, migration: Migration): Promise<
   }
 }
 
-async function applyIndexChange(builder: pg.Client, migration: Migration, change: IndexChange): Promise<void> {
-  await changeIndex(builder, change).catch((error) => {
+async function applyIndexChange(
+  builder: pg.Client,
+  migration: Migration,
+  change: IndexChange,
+  shortly: Shortly,
+): Promise<void> {
+  await changeIndex(builder, change, shortly).catch((error) => {
     throw failure(migration, 'failed, and can be tried again', error);
   });
 }

@@ -137,6 +137,45 @@ test('a migration yields to transactions that hold locks, and is applied after t
   }
 });
 
+/** Overlapping reads of a table, as the service makes them for callers. They never end on their own. */
+async function readAlways(text: string, count: number) {
+  const readers = new pg.Pool({ connectionString: folder.url, application_name: 'tollgate' });
+  readers.on('error', () => {});
+  const codes = new Set<unknown>();
+  let isOver = false;
+  const read = async () => {
+    while (!isOver) await readers.query(text).catch(({ code }) => codes.add(code));
+  };
+  const running = () =>
+    folder.rowsOf(
+      `SELECT pid, pg_cancel_backend(pid) FROM pg_stat_activity WHERE state = 'active' AND query = '${text}'`,
+    );
+  const reading = Array.from({ length: count }, read);
+  return {
+    codes,
+    async stop(): Promise<void> {
+      isOver = true;
+      await expect.poll(running).toEqual([]);
+      await Promise.all(reading);
+      await readers.end();
+    },
+  };
+}
+
+test('a migration is applied even if long reads overlap all the time', async () => {
+  await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER); INSERT INTO note VALUES (1)');
+  await apply();
+  await writeMigration(SECOND, 'ALTER TABLE note ADD COLUMN text TEXT');
+  const reads = await readAlways('SELECT pg_sleep(600) FROM note', 3);
+  try {
+    expect(await apply()).toEqual({ applied: [SECOND] });
+    // query_canceled, which callers get as UNAVAILABLE, or their connection was closed because it is older.
+    expect([...reads.codes]).toContain('57014');
+  } finally {
+    await reads.stop();
+  }
+});
+
 test('a prepared statement works again after a migration changed its result, because its connection is replaced', async () => {
   await writeMigration(FIRST, 'CREATE TABLE note (number INTEGER)');
   await apply();
