@@ -114,7 +114,7 @@ export function startGateway(options: {
     routes,
     pay: run,
     free,
-    badPayments: createBadPayments(rateLimiter, ledger),
+    badPayments: createBadPayments(rateLimiter, (projectId) => ledger.checkFailures(projectId)),
     lookups: createLookups(options.poolSize),
     responseMemory,
     callSlots: createCallSlots(options.maxCallsPerAddress),

@@ -78,6 +78,7 @@ export function createLedger(options: LedgerOptions) {
   const claim = batcher.step(claimStep);
   const count = batcher.step(countStep);
   const fanOuts = { verify: createFanOut(), fail: createFanOut() };
+  const failedDeliveries = createFailedDeliveries(pool, [fanOuts.fail, fanOuts.verify], monotonicNow);
   const verify = batcher.step(createVerifyStep(events, fanOuts.verify));
   const serve = batcher.step(serveStep);
   const settle = batcher.step(createSettleStep(events));
@@ -150,6 +151,13 @@ export function createLedger(options: LedgerOptions) {
         // The other payment released the nonce or the identifier between the two statements.
       }
     },
+
+    /**
+     * Call this before a new payment is claimed.
+     *
+     * @throws AppError `RATE_LIMITED` if too many payments of the project's account have failed.
+     */
+    checkFailures: failedDeliveries.check,
 
     /** The payment that holds an authorization, unless its verification failed. */
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(pool, authorization),
@@ -239,6 +247,7 @@ export function createLedger(options: LedgerOptions) {
       const payment = await fail({ ...ownerOf(by), ...why, now: booksTime(), traceContext: trace() });
       if (!payment) return alreadyAt(pool, by, 'FAILED', stage);
       announce(payment, stage !== 'VERIFY');
+      if (stage !== 'VERIFY') await failedDeliveries.count(payment.projectId);
       return payment;
     },
 
@@ -256,7 +265,6 @@ export function createLedger(options: LedgerOptions) {
     },
 
     ...createLeases(db, recoveryLeaseSeconds),
-    ...createFailedDeliveries(pool, [fanOuts.fail, fanOuts.verify], monotonicNow),
     ...createKeptResponses(db),
     ...createPaidCalls({ db, announce: (projectId) => bus.publish(topics.payments(projectId)) }),
   };

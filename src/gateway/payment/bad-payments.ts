@@ -1,4 +1,3 @@
-import type { Ledger } from '../../features/payments/ledger.ts';
 import { createAddressLimit } from '../../limits/address-limit.ts';
 import { createFailedCredentials } from '../../limits/failed-credentials.ts';
 import { createFailuresByNetwork } from '../../limits/failures-by-network.ts';
@@ -25,13 +24,13 @@ const ERROR_RESPONSES_PER_MINUTE = 600;
  * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
  * Otherwise, an API could keep its buyers from buying elsewhere. The same applies if it fails or responds with an error.
  *
- * @param ledger counts the deliveries of payments that failed.
+ * @param checkFailures throws `RATE_LIMITED` if too many payments of a project's account have failed.
  * @param now milliseconds on a monotonic clock.
  * @returns a function that takes a client address and a project and returns how to count a payment.
  */
 export function createBadPayments(
   rateLimiter: RateLimiter,
-  ledger: Pick<Ledger, 'countFailure' | 'checkFailures'>,
+  checkFailures: (projectId: string) => void,
   now = () => performance.now(),
 ) {
   const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE, now };
@@ -57,37 +56,27 @@ export function createBadPayments(
     now,
   });
 
-  return (address: string, projectId: string): CountedPayment => {
-    const countDeliveries = () => ledger.countFailure(projectId, address);
-    return {
-      async reserve() {
-        ledger.checkFailures(projectId, address);
-        errors.check(address, projectId);
-        (await unclear.reserve(address, projectId)).giveBack();
-        network.check(address);
-        const attempt = await bad.reserve(address);
-        return {
-          ...attempt,
-          fail() {
-            attempt.fail();
-            void network.record(address);
-          },
-        };
-      },
-      onUnpaid() {
-        countDeliveries();
-        bad.record(address);
-        void network.record(address);
-      },
-      onUnclear() {
-        countDeliveries();
-        unclear.record(address, projectId);
-      },
-      onError() {
-        countDeliveries();
-        // It was sent already. If it is above the limit, the next payments are rejected.
-        void errors.take(address, projectId).catch(() => {});
-      },
-    };
-  };
+  return (address: string, projectId: string): CountedPayment => ({
+    async reserve() {
+      checkFailures(projectId);
+      errors.check(address, projectId);
+      (await unclear.reserve(address, projectId)).giveBack();
+      network.check(address);
+      const attempt = await bad.reserve(address);
+      return {
+        ...attempt,
+        fail() {
+          attempt.fail();
+          void network.record(address);
+        },
+      };
+    },
+    onUnpaid() {
+      bad.record(address);
+      void network.record(address);
+    },
+    onUnclear: () => unclear.record(address, projectId),
+    // It was sent already. If it is above the limit, the next payments are rejected.
+    onError: () => void errors.take(address, projectId).catch(() => {}),
+  });
 }

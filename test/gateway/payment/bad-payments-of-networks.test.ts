@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, type RateLimiter } from '../../../src/limits/r
 
 /** The clock stands still, so the limits don't refill, and nobody may try again. */
 const now = () => 0;
-const noDeliveries = { countFailure() {}, checkFailures() {} };
+const noCheck = () => {};
 const newLimiter = () => createMemoryRateLimiter({ now });
 
 /** Sends bad payments from this address until one is rejected early. Returns how many weren't. */
@@ -30,7 +30,7 @@ const blocks = (count: number, prefix = '2001:db8:1') =>
   Array.from({ length: count }, (_, index) => `${prefix}:${index.toString(16)}::1`);
 
 test('an IPv6 /48 can make 600 bad payments a minute, no matter how many of its /64s it uses', async () => {
-  const badPayments = createBadPayments(newLimiter(), noDeliveries, now);
+  const badPayments = createBadPayments(newLimiter(), noCheck, now);
   expect(await sendBadFrom(badPayments, blocks(9))).toBe(540);
   expect(await sendBadFrom(badPayments, blocks(1_000))).toBe(60 + 1);
   await expect(badPayments('2001:db8:1:ffff::9', 'project').reserve()).rejects.toMatchObject({
@@ -41,7 +41,7 @@ test('an IPv6 /48 can make 600 bad payments a minute, no matter how many of its 
 });
 
 test('an IPv4 /24 can make 1,200 bad payments a minute', async () => {
-  const badPayments = createBadPayments(newLimiter(), noDeliveries, now);
+  const badPayments = createBadPayments(newLimiter(), noCheck, now);
   expect(
     await sendBadFrom(
       badPayments,
@@ -53,7 +53,7 @@ test('an IPv4 /24 can make 1,200 bad payments a minute', async () => {
 
 test('payments that turn out later to be bad count against the network too, in all processes', async () => {
   const limiter = newLimiter();
-  const [one, other] = [createBadPayments(limiter, noDeliveries, now), createBadPayments(limiter, noDeliveries, now)];
+  const [one, other] = [createBadPayments(limiter, noCheck, now), createBadPayments(limiter, noCheck, now)];
   for (const address of blocks(601)) {
     const { reserve, onUnpaid } = one(address, 'project');
     (await reserve()).giveBack();
@@ -74,7 +74,7 @@ test('a good payment causes no calls for its network', async () => {
       return target[name](key, limitPerMinute);
     },
   });
-  (await createBadPayments(recorded, noDeliveries, now)('2001:db8:1::1', 'project').reserve()).giveBack();
+  (await createBadPayments(recorded, noCheck, now)('2001:db8:1::1', 'project').reserve()).giveBack();
   await new Promise(setImmediate);
   expect(calls).toEqual(['take payments 2001:db8:1::', 'giveBack payments 2001:db8:1::']);
 });
