@@ -194,6 +194,13 @@ export type StatementTypes = {
       "now": Date;
     };
   };
+  "day-limit-record": {
+    values: [List<string>, List<number>, number];
+    row: {
+      "key": string;
+      "ahead": number;
+    };
+  };
   "day-limit-take": {
     values: [List<string>, List<number>, number];
     row: {

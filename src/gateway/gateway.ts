@@ -114,7 +114,10 @@ export function startGateway(options: {
     routes,
     pay: run,
     free,
-    badPayments: createBadPayments(rateLimiter, (projectId) => ledger.checkFailures(projectId)),
+    badPayments: createBadPayments(rateLimiter, {
+      check: (projectId, address) => ledger.checkFailures(projectId, address),
+      countAddress: (projectId, address) => ledger.countFailureOf(projectId, address),
+    }),
     lookups: createLookups(options.poolSize),
     responseMemory,
     callSlots: createCallSlots(options.maxCallsPerAddress),

@@ -1,13 +1,20 @@
 import type { Queryable } from '../database/client.ts';
 import { preparedStatement, runStatement } from '../database/statement.ts';
-import { GIVE_BACK_SQL, READ_SQL, RECORD_SQL } from './rate-limit.ts';
+import { GIVE_BACK_SQL, READ_SQL } from './rate-limit.ts';
 
-const DAY_MICROSECONDS = 24 * 3_600_000_000;
+export const DAY_SECONDS = 24 * 3_600;
+const DAY_MICROSECONDS = DAY_SECONDS * 1_000_000;
 
 /** Part of a limit that refills evenly over 24 hours and is shared by all processes. */
 export type DayUse = { key: string; limitPerDay: number; amount: number };
 
 const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.floor(DAY_MICROSECONDS / limitPerDay));
+
+/** Sorted, so that all processes lock the rows in the same order. */
+function columnsOf(uses: readonly DayUse[]): [keys: string[], costs: number[]] {
+  const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
+  return [sorted.map(({ key }) => key), sorted.map(dayCost)];
+}
 
 /**
  * Counts each use toward its own limit, in one statement. The keys must differ.
@@ -15,9 +22,7 @@ const dayCost = ({ limitPerDay, amount }: DayUse) => amount * Math.max(1, Math.f
  * @returns the keys whose use is within the limit. The others aren't counted.
  */
 export async function takeEachOfDay(db: Queryable, uses: readonly DayUse[]): Promise<ReadonlySet<string>> {
-  // All processes lock the rows in the same order.
-  const sorted = uses.toSorted((left, right) => (left.key < right.key ? -1 : 1));
-  const values = [sorted.map(({ key }) => key), sorted.map(dayCost), DAY_MICROSECONDS] as const;
+  const values = [...columnsOf(uses), DAY_MICROSECONDS] as const;
   const { rows } = await runStatement<{ key: string }>(db, TAKE_DAY_SQL(...values));
   return new Set(rows.map(({ key }) => key));
 }
@@ -28,15 +33,20 @@ export async function takeOfDay(db: Queryable, use: DayUse): Promise<boolean> {
 }
 
 /**
- * Counts a use that can't be rejected anymore, even if it is above the limit.
+ * Counts uses that can't be rejected anymore, even if they are above their limits. The keys must differ.
  *
  * @param maxWaitSeconds how long such uses can keep others waiting.
- * @returns the seconds until the limit isn't exceeded anymore, or 0.
+ * @returns the seconds until each limit is completely unused. Above a day, it is exceeded.
  */
-export async function recordOfDay(db: Queryable, use: DayUse, maxWaitSeconds: number): Promise<number> {
+export async function recordEachOfDay(
+  db: Queryable,
+  uses: readonly DayUse[],
+  maxWaitSeconds: number,
+): Promise<ReadonlyMap<string, number>> {
   const maxAhead = DAY_MICROSECONDS + maxWaitSeconds * 1_000_000;
-  const { rows } = await runStatement<{ ahead: number }>(db, RECORD_SQL(use.key, dayCost(use), maxAhead));
-  return Math.max(0, rows[0]!.ahead - DAY_MICROSECONDS) / 1_000_000;
+  const values = [...columnsOf(uses), maxAhead] as const;
+  const { rows } = await runStatement<{ key: string; ahead: number }>(db, RECORD_DAY_SQL(...values));
+  return new Map(rows.map(({ key, ahead }) => [key, ahead / 1_000_000]));
 }
 
 /** Undoes the count of a use that was within its limit. */
@@ -62,4 +72,16 @@ const TAKE_DAY_SQL = preparedStatement(
      SET "arrivesAt" = greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now())
    WHERE greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()) <= now() + $3::float8 * interval '1 microsecond'
   RETURNING key`,
+);
+
+const RECORD_DAY_SQL = preparedStatement(
+  'day-limit-record',
+  `
+  INSERT INTO "RateLimit" AS stored (key, "arrivesAt")
+  SELECT use.key, now() + use.cost * interval '1 microsecond'
+    FROM set_config('synchronous_commit', 'off', true), unnest($1::text[], $2::float8[]) AS use(key, cost)
+  ON CONFLICT (key) DO UPDATE
+     SET "arrivesAt" = least(greatest(stored."arrivesAt", now()) + (excluded."arrivesAt" - now()),
+                             now() + $3::float8 * interval '1 microsecond')
+  RETURNING key, (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
 );

@@ -196,7 +196,7 @@ const TAKE_SQL = preparedStatement(
   RETURNING (extract(epoch FROM stored."arrivesAt" - now()) * 1000000)::float8 AS ahead`,
 );
 
-export const RECORD_SQL = preparedStatement(
+const RECORD_SQL = preparedStatement(
   'rate-limit-record',
   `
   INSERT INTO "RateLimit" AS stored (key, "arrivesAt")

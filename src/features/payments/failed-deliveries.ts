@@ -1,61 +1,111 @@
 import type { Queryable } from '../../database/client.ts';
 import { AppError } from '../../errors.ts';
-import { type DayUse, recordOfDay } from '../../limits/day-limit.ts';
+import { DAY_SECONDS, type DayUse, recordEachOfDay } from '../../limits/day-limit.ts';
+import { largestNetworkOf } from '../../limits/failures-by-network.ts';
 import { createLru } from '../../lru.ts';
 import type { FanOut } from './steps/fan-out.ts';
 
-/** Up to three for each of the two events: they take about as much space as the payment itself, and aren't counted. */
+/** Up to this many aren't worth a statement. They are counted with the account's next ones. */
 const FEW = 6;
-const MAX_FAILED_DELIVERIES_PER_DAY = 1_000_000;
+const MAX_PER_DAY = 1_000_000;
+/** One network can't use up the limit of an account, so it doesn't affect the account's other buyers. */
+const MAX_PER_DAY_OF_NETWORK = MAX_PER_DAY / 2;
+/** What a network can still use if others have used up the account's limit. */
+const ALWAYS_LEFT_OF_NETWORK = 1_000;
 /** Many payments can be on their way when the limit is reached. They make the wait longer, but never longer than this. */
 const MAX_WAIT_SECONDS = 600;
-/** Above this number, an account is forgotten until its next payment fails. */
-const MAX_REFUSED = 10_000;
+/** Above these numbers, the oldest are forgotten until their next payment fails. */
+const MAX_ACCOUNTS = 10_000;
+const MAX_NETWORKS = 50_000;
+
+/** When there is something left of a network's limit, and of what is always left to it. */
+type NetworkTimes = { limit: number; always: number };
 
 /**
- * Counts the deliveries of payments that failed by account. A request that an API fails to serve is free, but each
- * webhook and connector of its project gets a delivery of each event, so without this, one account could fill the disk.
+ * Counts payments that failed by account. A request that an API fails to serve is free, but its payment, with two events,
+ * is stored, and each webhook and connector of its project gets a delivery of each event. Without this, anyone could fill
+ * the disk. A payment counts once for each of its deliveries, or once if there are none.
+ *
+ * Buyers can cause such failures in almost any API, at no cost, so once an account's limit is used up, only payments from
+ * networks that have caused many of them are rejected.
  *
  * @param fanOuts the steps whose events such a payment has. @param now milliseconds on a monotonic clock.
  */
 export function createFailedDeliveries(db: Queryable, fanOuts: readonly FanOut[], now = () => performance.now()) {
-  const refusedUntil = createLru<number>(MAX_REFUSED);
-  /** What hasn't been counted yet, while a statement of the account runs. Its statements would wait for each other. */
-  const pending = new Map<string, number>();
+  const accountRefusedUntil = createLru<number>(MAX_ACCOUNTS);
+  const networkRefusedUntil = createLru<NetworkTimes>(MAX_NETWORKS);
+  /** What hasn't been counted yet, by account and network. The statements of an account would wait for each other. */
+  const pending = createLru<Map<string, number>>(MAX_ACCOUNTS);
   const running = new Map<string, Promise<void>>();
 
+  const networkKey = (account: string, network: string) => `failed-deliveries ${account} ${network}`;
+
   async function flush(account: string): Promise<void> {
-    for (let amount = pending.get(account); amount; amount = pending.get(account)) {
+    for (let counts = pending.get(account); counts && largestOf(counts) > FEW; counts = pending.get(account)) {
       pending.delete(account);
-      const use: DayUse = { key: `failed-deliveries ${account}`, limitPerDay: MAX_FAILED_DELIVERIES_PER_DAY, amount };
-      const waitSeconds = await recordOfDay(db, use, MAX_WAIT_SECONDS);
-      if (waitSeconds > 0) refusedUntil.set(account, now() + waitSeconds * 1000);
+      const uses = [...counts].map(
+        ([network, amount]): DayUse =>
+          network === EVERY_NETWORK
+            ? { key: `failed-deliveries ${account}`, limitPerDay: MAX_PER_DAY, amount }
+            : { key: networkKey(account, network), limitPerDay: MAX_PER_DAY_OF_NETWORK, amount },
+      );
+      const secondsAhead = await recordEachOfDay(db, uses, MAX_WAIT_SECONDS);
+      const after = (seconds: number) => now() + seconds * 1000;
+      for (const { key, limitPerDay } of uses) {
+        const seconds = secondsAhead.get(key)!;
+        const limit = after(seconds - DAY_SECONDS);
+        if (limitPerDay === MAX_PER_DAY) accountRefusedUntil.set(account, limit);
+        else {
+          const always = after(seconds - (ALWAYS_LEFT_OF_NETWORK / limitPerDay) * DAY_SECONDS);
+          networkRefusedUntil.set(key, { limit, always });
+        }
+      }
     }
+  }
+
+  async function add(projectId: string, network: string): Promise<void> {
+    const deliveries = fanOuts.reduce((sum, fanOut) => sum + fanOut.destinationsOf(projectId), 0);
+    const account = fanOuts[0]!.accountOf({ projectId });
+    const counts = pending.get(account) ?? new Map<string, number>();
+    counts.set(network, (counts.get(network) ?? 0) + Math.max(1, deliveries));
+    pending.set(account, counts);
+    if (largestOf(counts) <= FEW) return;
+    const flushed = running.get(account) ?? flush(account).finally(() => running.delete(account));
+    running.set(account, flushed);
+    // The payment has failed either way.
+    await flushed.catch(() => pending.delete(account));
   }
 
   return {
     /** Call this when a verified payment has failed. Resolves when it is counted, or couldn't be. */
-    async count(projectId: string): Promise<void> {
-      const deliveries = fanOuts.reduce((sum, fanOut) => sum + fanOut.destinationsOf(projectId), 0);
-      if (deliveries <= FEW) return;
-      const account = fanOuts[0]!.accountOf({ projectId });
-      pending.set(account, (pending.get(account) ?? 0) + deliveries);
-      const flushed = running.get(account) ?? flush(account).finally(() => running.delete(account));
-      running.set(account, flushed);
-      // The payment has failed either way.
-      await flushed.catch(() => pending.delete(account));
-    },
+    count: (projectId: string): Promise<void> => add(projectId, EVERY_NETWORK),
 
-    /** @throws AppError `RATE_LIMITED` while the account of a project has to wait. */
-    check(projectId: string): void {
+    /** Call this with the client address of a payment that has failed, or is about to. */
+    countAddress: (projectId: string, address: string): Promise<void> => add(projectId, largestNetworkOf(address)),
+
+    /** @throws AppError `RATE_LIMITED` if payments from this address to this project have to wait. */
+    check(projectId: string, address: string): void {
       const account = fanOuts[0]!.accountOf({ projectId });
-      const waitMilliseconds = (refusedUntil.get(account) ?? 0) - now();
+      const ofNetwork = networkRefusedUntil.get(networkKey(account, largestNetworkOf(address)));
+      if (!ofNetwork) return;
+      const { limit, always } = ofNetwork;
+      const until = Math.max(limit, Math.min(always, accountRefusedUntil.get(account) ?? 0));
+      const waitMilliseconds = until - now();
       if (waitMilliseconds <= 0) return;
       throw new AppError('RATE_LIMITED', {
         detail:
-          "This seller's APIs have failed to serve too many requests. You weren't charged. Wait for the number of seconds in `Retry-After`.",
+          "This seller's APIs have failed to serve too many requests from your network. You weren't charged. Wait for the number of seconds in `Retry-After`.",
         retryAfterSeconds: Math.ceil(waitMilliseconds / 1000),
       });
     },
   };
+}
+
+/** What counts toward the limit of the account. */
+const EVERY_NETWORK = '';
+
+function largestOf(counts: ReadonlyMap<string, number>): number {
+  let largest = 0;
+  for (const amount of counts.values()) largest = Math.max(largest, amount);
+  return largest;
 }

@@ -155,9 +155,13 @@ export function createLedger(options: LedgerOptions) {
     /**
      * Call this before a new payment is claimed.
      *
-     * @throws AppError `RATE_LIMITED` if too many payments of the project's account have failed.
+     * @throws AppError `RATE_LIMITED` if the client address's network has caused too many failures in the project's
+     *   account.
      */
     checkFailures: failedDeliveries.check,
+
+    /** Call this with the client address of a verified payment that has failed, or is about to. */
+    countFailureOf: failedDeliveries.countAddress,
 
     /** The payment that holds an authorization, unless its verification failed. */
     find: (authorization: AuthorizationKey): Promise<Payment | undefined> => findHolder(pool, authorization),

@@ -6,6 +6,12 @@ import type { PaidRequest } from './paid-request.ts';
 
 type CountedPayment = Pick<PaidRequest, 'reserve' | 'onUnpaid' | 'onUnclear' | 'onError'>;
 
+/** What the ledger counts for a project's account. */
+type AccountFailures = {
+  check(projectId: string, address: string): void;
+  countAddress(projectId: string, address: string): Promise<void>;
+};
+
 export type BadPayments = ReturnType<typeof createBadPayments>;
 
 /** The limit for each client address. */
@@ -24,15 +30,11 @@ const ERROR_RESPONSES_PER_MINUTE = 600;
  * upstream takes too long or responds with too much, the buyer may not be at fault, so that counts only for its project.
  * Otherwise, an API could keep its buyers from buying elsewhere. The same applies if it fails or responds with an error.
  *
- * @param checkFailures throws `RATE_LIMITED` if too many payments of a project's account have failed.
+ * @param failures counts these payments toward the limit of a project's account.
  * @param now milliseconds on a monotonic clock.
  * @returns a function that takes a client address and a project and returns how to count a payment.
  */
-export function createBadPayments(
-  rateLimiter: RateLimiter,
-  checkFailures: (projectId: string) => void,
-  now = () => performance.now(),
-) {
+export function createBadPayments(rateLimiter: RateLimiter, failures: AccountFailures, now = () => performance.now()) {
   const shared = { what: 'payments', failuresPerMinute: BAD_PAYMENTS_PER_MINUTE, now };
   const bad = createFailedCredentials({ ...shared, rateLimiter, scope: 'payments' });
   const network = createFailuresByNetwork({
@@ -58,7 +60,7 @@ export function createBadPayments(
 
   return (address: string, projectId: string): CountedPayment => ({
     async reserve() {
-      checkFailures(projectId);
+      failures.check(projectId, address);
       errors.check(address, projectId);
       (await unclear.reserve(address, projectId)).giveBack();
       network.check(address);
@@ -72,11 +74,18 @@ export function createBadPayments(
       };
     },
     onUnpaid() {
+      void failures.countAddress(projectId, address);
       bad.record(address);
       void network.record(address);
     },
-    onUnclear: () => unclear.record(address, projectId),
-    // It was sent already. If it is above the limit, the next payments are rejected.
-    onError: () => void errors.take(address, projectId).catch(() => {}),
+    onUnclear() {
+      void failures.countAddress(projectId, address);
+      unclear.record(address, projectId);
+    },
+    onError() {
+      void failures.countAddress(projectId, address);
+      // It was sent already. If it is above the limit, the next payments are rejected.
+      void errors.take(address, projectId).catch(() => {});
+    },
   });
 }

@@ -4,7 +4,7 @@ import { createMemoryRateLimiter, type RateLimiter } from '../../../src/limits/r
 
 /** The clock stands still, so the limits don't refill, and nobody may try again. */
 const now = () => 0;
-const noCheck = () => {};
+const noCheck = { check() {}, async countAddress() {} };
 const newLimiter = () => createMemoryRateLimiter({ now });
 
 /** Sends bad payments from this address until one is rejected early. Returns how many weren't. */

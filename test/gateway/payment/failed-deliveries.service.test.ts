@@ -19,7 +19,8 @@ let now = 1_000_000;
 beforeAll(async () => {
   rails = await startRails();
   upstream = await startReceiver(() => (isDown ? { statusCode: 500 } : { body: 'served' }));
-  app = await startTestApp({ env: { ...rails.env, ROLES: 'api,gateway' }, rateLimitNow: () => now });
+  const env = { ...rails.env, ROLES: 'api,gateway', TRUSTED_PROXIES: '127.0.0.1' };
+  app = await startTestApp({ env, rateLimitNow: () => now });
   sql = new pg.Client({ connectionString: app.databaseUrl });
   await sql.connect();
 });
@@ -37,12 +38,13 @@ async function openShop(subject: string, events: string[][]): Promise<Shop> {
   return shop;
 }
 
-/** Uses up the daily limit of the shop's account. It refills while a test runs, so this is a little more than everything. */
-async function useUp({ projectId }: Shop): Promise<void> {
+/** Uses up a daily limit of the shop's account. It refills while a test runs, so this is a little more than everything. */
+async function useUp({ projectId }: Shop, network = ''): Promise<void> {
   await sql.query(
-    `INSERT INTO "RateLimit" SELECT 'failed-deliveries ' || "userId", now() + interval '24 hours 1 minute' FROM "Project" WHERE "id" = $1
+    `INSERT INTO "RateLimit" SELECT concat_ws(' ', 'failed-deliveries', "userId", nullif($2, '')), now() + interval '24 hours 1 minute'
+       FROM "Project" WHERE "id" = $1
      ON CONFLICT (key) DO UPDATE SET "arrivesAt" = excluded."arrivesAt"`,
-    [projectId],
+    [projectId, network],
   );
 }
 
@@ -51,9 +53,15 @@ async function storedDeliveries({ projectId }: Shop): Promise<number> {
   return rows[0].count;
 }
 
-async function buy(shop: Shop) {
-  const headers = v2Headers(await sign(await rails.wallet()));
-  const response = await fetch(`${shop.url}/weather`, { headers });
+/** A client address in a network, and another network. */
+const ADDRESS = '2001:db8:1:1::1';
+const SAME_NETWORK = '2001:db8:1:2::1';
+const NETWORK = '2001:db8:1::';
+const OTHER_ADDRESS = '198.51.100.1';
+
+async function buy(shop: Shop, { from = ADDRESS, at = shop }: { from?: string; at?: Shop } = {}) {
+  const headers = { ...v2Headers(await sign(await rails.wallet())), 'x-forwarded-for': from };
+  const response = await fetch(`${at.url}/weather`, { headers });
   return {
     status: response.status,
     retryAfter: response.headers.get('retry-after'),
@@ -62,7 +70,16 @@ async function buy(shop: Shop) {
   };
 }
 
-const FEW = Array(3).fill(['payment.verified', 'payment.failed']);
+/** The seconds until the shop's limit is completely unused. */
+async function secondsOf({ projectId }: Shop): Promise<number> {
+  const { rows } = await sql.query(
+    `SELECT extract(epoch FROM "arrivesAt" - now())::float8 AS seconds FROM "RateLimit", "Project" p
+      WHERE p."id" = $1 AND key = 'failed-deliveries ' || p."userId"`,
+    [projectId],
+  );
+  return rows[0]?.seconds ?? 0;
+}
+
 const MANY_FAILED = Array(7).fill(['payment.failed']);
 const MANY_VERIFIED = Array(7).fill(['payment.verified']);
 
@@ -78,6 +95,7 @@ test.for([
     // The gateway learns how many webhooks there are from the first payment.
     expect((await buy(shop)).status).toBe(500);
     await useUp(shop);
+    await useUp(shop, NETWORK);
     expect((await buy(shop)).status).toBe(500);
     const before = await storedDeliveries(shop);
     const rejected = await buy(shop);
@@ -96,10 +114,42 @@ test.for([
   },
 );
 
-test('payments of accounts with few webhooks never count', async () => {
+test('an account whose limit is used up still sells to everyone, except to the networks that have used it', async () => {
   isDown = true;
-  const shop = await openShop('few', FEW);
+  const shop = await openShop('used up', MANY_FAILED);
   expect((await buy(shop)).status).toBe(500);
   await useUp(shop);
-  for (let count = 0; count < 3; count++) expect((await buy(shop)).status).toBe(500);
+  await useUp(shop, NETWORK);
+  expect((await buy(shop)).status).toBe(500);
+  expect((await buy(shop, { from: SAME_NETWORK })).status).toBe(429);
+  // Some of the requests of honest buyers fail too.
+  for (let count = 0; count < 3; count++) expect((await buy(shop, { from: OTHER_ADDRESS })).status).toBe(500);
+  isDown = false;
+  expect((await buy(shop, { from: OTHER_ADDRESS })).status).toBe(200);
+});
+
+test('a network that has used up its half of an account’s limit is rejected, even if the account has something left', async () => {
+  isDown = true;
+  const shop = await openShop('half', MANY_FAILED);
+  expect((await buy(shop)).status).toBe(500);
+  await useUp(shop, NETWORK);
+  expect((await buy(shop)).status).toBe(500);
+  expect((await buy(shop)).status).toBe(429);
+  isDown = false;
+  expect((await buy(shop, { from: OTHER_ADDRESS })).status).toBe(200);
+});
+
+test('payments that fail count toward their account’s limit without any webhooks, and in all of its projects', async () => {
+  isDown = true;
+  const one = await openShop('no webhooks', []);
+  const owner = await app.user('no webhooks', 'STARTER');
+  const two = await createShop(app, owner, { '/weather': { upstreamUrl: `${upstream.url}/weather` } });
+  for (let count = 0; count < 4; count++)
+    for (const at of [one, two]) expect((await buy(one, { at, from: `2001:db8:1:${count}::1` })).status).toBe(500);
+  expect(await secondsOf(one)).toBeGreaterThan(0);
+
+  await useUp(one);
+  await useUp(one, NETWORK);
+  for (let count = 0; count < 7; count++) await buy(one);
+  for (const at of [one, two]) expect((await buy(one, { at })).status).toBe(429);
 });
