@@ -10,7 +10,9 @@ const FEW = 6;
 const MAX_PER_DAY = 1_000_000;
 /** One network can't use up the limit of an account, so it doesn't affect the account's other buyers. */
 const MAX_PER_DAY_OF_NETWORK = MAX_PER_DAY / 2;
-/** What a network can still use if others have used up the account's limit. */
+/** In all accounts together. */
+const MAX_PER_DAY_OF_NETWORK_IN_TOTAL = 2 * MAX_PER_DAY;
+/** What a network can still use of each account's limit if that, or the network's own limit in total, is used up. */
 const ALWAYS_LEFT_OF_NETWORK = 1_000;
 /** Many payments can be on their way when the limit is reached. They make the wait longer, but never longer than this. */
 const MAX_WAIT_SECONDS = 600;
@@ -27,38 +29,39 @@ type NetworkTimes = { limit: number; always: number };
  * the disk. A payment counts once for each of its deliveries, or once if there are none.
  *
  * Buyers can cause such failures in almost any API, at no cost, so once an account's limit is used up, only payments from
- * networks that have caused many of them are rejected.
+ * networks that have caused many of them are rejected. The same applies to a network that has caused too many in all accounts.
  *
  * @param fanOuts the steps whose events such a payment has. @param now milliseconds on a monotonic clock.
  */
 export function createFailedDeliveries(db: Queryable, fanOuts: readonly FanOut[], now = () => performance.now()) {
   const accountRefusedUntil = createLru<number>(MAX_ACCOUNTS);
+  const totalRefusedUntil = createLru<number>(MAX_NETWORKS);
   const networkRefusedUntil = createLru<NetworkTimes>(MAX_NETWORKS);
   /** What hasn't been counted yet, by account and network. The statements of an account would wait for each other. */
   const pending = createLru<Map<string, number>>(MAX_ACCOUNTS);
   const running = new Map<string, Promise<void>>();
 
+  const accountKey = (account: string) => `failed-deliveries ${account}`;
   const networkKey = (account: string, network: string) => `failed-deliveries ${account} ${network}`;
+  const totalKey = (network: string) => `failed-deliveries of network ${network}`;
 
   async function flush(account: string): Promise<void> {
     for (let counts = pending.get(account); counts && largestOf(counts) > FEW; counts = pending.get(account)) {
       pending.delete(account);
-      const uses = [...counts].map(
-        ([network, amount]): DayUse =>
-          network === EVERY_NETWORK
-            ? { key: `failed-deliveries ${account}`, limitPerDay: MAX_PER_DAY, amount }
-            : { key: networkKey(account, network), limitPerDay: MAX_PER_DAY_OF_NETWORK, amount },
-      );
+      const { [EVERY_NETWORK]: total, ...networks } = Object.fromEntries(counts);
+      const uses: DayUse[] = Object.entries(networks).flatMap(([network, amount]) => [
+        { key: networkKey(account, network), limitPerDay: MAX_PER_DAY_OF_NETWORK, amount },
+        { key: totalKey(network), limitPerDay: MAX_PER_DAY_OF_NETWORK_IN_TOTAL, amount },
+      ]);
+      if (total) uses.push({ key: accountKey(account), limitPerDay: MAX_PER_DAY, amount: total });
       const secondsAhead = await recordEachOfDay(db, uses, MAX_WAIT_SECONDS);
       const after = (seconds: number) => now() + seconds * 1000;
-      for (const { key, limitPerDay } of uses) {
-        const seconds = secondsAhead.get(key)!;
-        const limit = after(seconds - DAY_SECONDS);
-        if (limitPerDay === MAX_PER_DAY) accountRefusedUntil.set(account, limit);
-        else {
-          const always = after(seconds - (ALWAYS_LEFT_OF_NETWORK / limitPerDay) * DAY_SECONDS);
-          networkRefusedUntil.set(key, { limit, always });
-        }
+      if (total) accountRefusedUntil.set(account, after(secondsAhead.get(accountKey(account))! - DAY_SECONDS));
+      for (const network of Object.keys(networks)) {
+        const seconds = secondsAhead.get(networkKey(account, network))!;
+        const always = after(seconds - (ALWAYS_LEFT_OF_NETWORK / MAX_PER_DAY_OF_NETWORK) * DAY_SECONDS);
+        networkRefusedUntil.set(networkKey(account, network), { limit: after(seconds - DAY_SECONDS), always });
+        totalRefusedUntil.set(network, after(secondsAhead.get(totalKey(network))! - DAY_SECONDS));
       }
     }
   }
@@ -86,10 +89,12 @@ export function createFailedDeliveries(db: Queryable, fanOuts: readonly FanOut[]
     /** @throws AppError `RATE_LIMITED` if payments from this address to this project have to wait. */
     check(projectId: string, address: string): void {
       const account = fanOuts[0]!.accountOf({ projectId });
-      const ofNetwork = networkRefusedUntil.get(networkKey(account, largestNetworkOf(address)));
+      const network = largestNetworkOf(address);
+      const ofNetwork = networkRefusedUntil.get(networkKey(account, network));
       if (!ofNetwork) return;
       const { limit, always } = ofNetwork;
-      const until = Math.max(limit, Math.min(always, accountRefusedUntil.get(account) ?? 0));
+      const usedUpUntil = Math.max(accountRefusedUntil.get(account) ?? 0, totalRefusedUntil.get(network) ?? 0);
+      const until = Math.max(limit, Math.min(always, usedUpUntil));
       const waitMilliseconds = until - now();
       if (waitMilliseconds <= 0) return;
       throw new AppError('RATE_LIMITED', {

@@ -153,3 +153,23 @@ test('payments that fail count toward their account’s limit without any webhoo
   for (let count = 0; count < 7; count++) await buy(one);
   for (const at of [one, two]) expect((await buy(one, { at })).status).toBe(429);
 });
+
+test('a network that has caused too many failures in all accounts together is rejected where it has caused many', async () => {
+  isDown = true;
+  const [one, other] = [await openShop('one of all', MANY_FAILED), await openShop('other of all', MANY_FAILED)];
+  const from = '2001:db8:9::1';
+  for (const shop of [one, other]) expect((await buy(shop, { from })).status).toBe(500);
+  await sql.query(
+    `INSERT INTO "RateLimit" SELECT 'failed-deliveries of network 2001:db8:9::', now() + interval '24 hours 1 minute'
+     ON CONFLICT (key) DO UPDATE SET "arrivesAt" = excluded."arrivesAt"`,
+  );
+  await sql.query(
+    `INSERT INTO "RateLimit" SELECT 'failed-deliveries ' || "userId" || ' 2001:db8:9::', now() + interval '1 hour'
+       FROM "Project" WHERE "id" = $1 ON CONFLICT (key) DO UPDATE SET "arrivesAt" = excluded."arrivesAt"`,
+    [one.projectId],
+  );
+  for (const shop of [one, other]) expect((await buy(shop, { from })).status).toBe(500);
+  expect((await buy(one, { from })).status).toBe(429);
+  isDown = false;
+  expect((await buy(other, { from })).status).toBe(200);
+});
