@@ -93,8 +93,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const version = routes.version(projectId);
     const { lookUp } = lookups(request.ip, gone);
     const find = () => routes.find(projectId, requested.segments, request.method);
-    const isProject = isId('Project', projectId);
-    const found = isProject ? await (version === undefined ? lookUp(find) : find()) : undefined;
+    const found = isId('Project', projectId) ? await (version === undefined ? lookUp(find) : find()) : undefined;
     if (!found) {
       const options = { documentsOf, publicUrl, memoryFor, lookUp, end };
       return serveDocument(request, projectId, requested.path, options);
@@ -156,8 +155,9 @@ export function createRequestHandler(options: GatewayOptions) {
       return free.callFree(sent);
     };
     const isFree = route.priceAtomic === 0n;
-    if (route.protocol === 'MCP' && !isFree) checkRequest(request, route);
-    const mcp = route.protocol === 'MCP' && !isFree ? await readMcpRequest(request, memory, messageLimit) : undefined;
+    const isPaidMcp = route.protocol === 'MCP' && !isFree;
+    if (isPaidMcp) checkRequest(request, route);
+    const mcp = isPaidMcp ? await readMcpRequest(request, memory, messageLimit, gone) : undefined;
     if (mcp?.kind === 'free') return serveFree(mcp);
     const header = readPaymentHeader(request.raw.headers);
     if (isFree) {

@@ -6,7 +6,7 @@ import type { Headers } from '../upstream/headers.ts';
 import { hasBody } from '../upstream/request-body.ts';
 import { readMessage } from './message.ts';
 import type { MessageLimit } from './message-limit.ts';
-import { readPost } from './read-post.ts';
+import { noMemory, readPost } from './read-post.ts';
 
 /**
  * A request to an MCP endpoint.
@@ -23,6 +23,7 @@ export type McpRequest =
  * Reads a request to an MCP endpoint (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports) and
  * determines whether it has to be paid for.
  *
+ * @param gone aborts when the client is no longer waiting.
  * @throws AppError if the gateway can't tell; see `readPost` and `readMessage`. `RATE_LIMITED` if the client address has sent
  *   too much.
  */
@@ -30,6 +31,7 @@ export async function readMcpRequest(
   { method, raw, ip }: FastifyRequest,
   memory: ResponseMemory,
   limit: MessageLimit,
+  gone: AbortSignal,
 ): Promise<McpRequest> {
   if (method !== 'POST') {
     // An upstream could read it as a message.
@@ -38,8 +40,27 @@ export async function readMcpRequest(
     return { kind: 'free', body: null };
   }
   limit.check(ip);
-  const bytes = await readPost(raw, memory);
-  await limit.take(ip, bytes.length);
+  const waiting: { bytes: Buffer | undefined } = { bytes: await readPost(raw, memory) };
+  const { length } = waiting.bytes!;
+  await limit.take(ip, length);
+  const forget = () => {
+    waiting.bytes = undefined;
+  };
+  // A message that nobody waits for, or that had to make room for others, doesn't stay in memory until its turn.
+  memory.mayDrop(forget);
+  gone.addEventListener('abort', forget, { once: true });
+  if (gone.aborted) forget();
+  try {
+    return await limit.inTurn(ip, length, () => {
+      if (!waiting.bytes) throw noMemory();
+      return requestOf(waiting.bytes);
+    });
+  } finally {
+    gone.removeEventListener('abort', forget);
+  }
+}
+
+function requestOf(bytes: Buffer): McpRequest {
   const message = readMessage(bytes);
   const body = Buffer.from(message.text);
   if (message.kind === 'free') return { kind: 'free', body };

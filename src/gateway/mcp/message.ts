@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts';
 import { createCallId, isCallId, isRpcId, MAX_ID_BYTES } from './call-id.ts';
+import { isJson } from './json-grammar.ts';
 import { elementsOf, membersOf, parseScalar } from './json-text.ts';
 
 /**
@@ -47,11 +48,11 @@ export function readMessage(bytes: Uint8Array): Message {
 function decode(bytes: Uint8Array): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    JSON.parse(text);
-    return text;
+    if (isJson(text)) return text;
   } catch {
-    throw refused("The request body isn't valid UTF-8-encoded JSON.");
+    // The bytes aren't UTF-8.
   }
+  throw refused("The request body isn't valid UTF-8-encoded JSON.");
 }
 
 /** @param text valid JSON. */

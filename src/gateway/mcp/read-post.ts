@@ -47,7 +47,8 @@ function checkType({ 'content-type': type = '', 'content-encoding': encoding }: 
   }
 }
 
-function noMemory(): AppError {
+/** The error for a message that there is no memory for. */
+export function noMemory(): AppError {
   return refusal('UNAVAILABLE', {}, { retryAfterSeconds: 1 });
 }
 

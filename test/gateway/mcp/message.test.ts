@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readMessage } from '../../../src/gateway/mcp/message.ts';
 
 const read = (text: string | Uint8Array) => readMessage(typeof text === 'string' ? Buffer.from(text) : text);
@@ -164,3 +164,14 @@ function known(message: Record<string, unknown>) {
   const names = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
   return Object.fromEntries(Object.entries(message).filter(([name]) => names.includes(name)));
 }
+
+test('the values in a message are never built, because they can take dozens of times as much memory and time', () => {
+  const params = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
+  const parse = vi.spyOn(JSON, 'parse');
+  try {
+    sent(`{"jsonrpc":"2.0","method":"ping","params":${params}}`);
+    expect(Math.max(...parse.mock.calls.map(([text]) => text.length))).toBeLessThan(100);
+  } finally {
+    parse.mockRestore();
+  }
+});
