@@ -26,7 +26,7 @@ const TURN_MILLISECONDS = 2_000;
 /** The number of errors to report for a document. */
 const MAX_ERRORS = 5;
 
-/** Limits what one document can request. The REST API's own documents have no maximum cost. */
+/** Limits what one document can request. The REST API's own documents have no maximum cost, but expensive ones take turns. */
 export function limitPlugins(
   isOwn: (document: DocumentNode) => boolean,
   runOperation: RunOperation,
@@ -123,7 +123,12 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean, turns?: TurnOpti
 
   return {
     onExecute({ args, executeFn, setExecuteFn }) {
-      if (isOwn(args.document)) return undefined;
+      if (isOwn(args.document)) {
+        // A page can have megabytes of schemas and examples.
+        if (priceOf(args as ExecutionArgs) > MAX_COST_WITHOUT_TURN)
+          setExecuteFn((executed: ExecutionArgs) => executeInTurn(executeFn, executed));
+        return undefined;
+      }
       const requested = requireAffordable(args as ExecutionArgs);
       if (requested > MAX_COST_WITHOUT_TURN) {
         setExecuteFn((executed: ExecutionArgs) => executeInTurn(executeFn, executed));

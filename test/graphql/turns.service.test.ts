@@ -24,10 +24,10 @@ afterAll(async () => {
   await app?.stop();
 });
 
-/** Makes all requests wait at their first audit log entry. Returns the function that lets them continue. */
-async function holdAuditLog(): Promise<() => Promise<void>> {
+/** Makes all requests wait at their first row of the table. Returns the function that lets them continue. */
+async function hold(table: string): Promise<() => Promise<void>> {
   const lock = await sql.connect();
-  await lock.query('BEGIN; LOCK TABLE "AuditEntry" IN ACCESS EXCLUSIVE MODE');
+  await lock.query(`BEGIN; LOCK TABLE "${table}" IN ACCESS EXCLUSIVE MODE`);
   return async () => {
     await lock.query('COMMIT');
     lock.release();
@@ -42,7 +42,7 @@ const usersOf = async (...names: string[]): Promise<TestUser[]> => {
 
 test('at most two expensive queries run at the same time, one of each account, and cheap ones don’t wait for them', async () => {
   const [alice, bob, carol, dora, emil] = await usersOf('alice', 'bob', 'carol', 'dora', 'emil');
-  const letGo = await holdAuditLog();
+  const letGo = await hold('AuditEntry');
   const expensive = [alice, alice, bob, carol].map((user) => user!.graphql(EXPENSIVE));
   await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2);
   const cheap = [dora, emil].map((user) => user!.graphql(CHEAP));
@@ -60,7 +60,7 @@ test('expensive mutations also take turns', async () => {
     users[index]!.graphql(
       `mutation { updateProject(input: { id: "${projects[index]!.id}", name: "New" }) { project { ${selection} } } }`,
     );
-  const letGo = await holdAuditLog();
+  const letGo = await hold('AuditEntry');
   const expensive = [0, 1, 2].map((index) => rename(index, LOG));
   await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2);
   // Time for the third one to get as far.
@@ -69,6 +69,24 @@ test('expensive mutations also take turns', async () => {
   await letGo();
   expect(waiting).toBe(2);
   for (const { errors } of await Promise.all(expensive)) expect(errors).toBeUndefined();
+});
+
+test('large pages of lists in the REST API also take turns, and small pages don’t wait for them', async () => {
+  const users = await usersOf('jane', 'karl', 'lena', 'mona', 'nils');
+  const projects = await Promise.all(users.map((user) => createProject(user)));
+  const list = (index: number, limit: number) =>
+    users[index]!.rest('GET', `/api/projects/${projects[index]!.id}/endpoints?limit=${limit}`);
+  const letGo = await hold('Endpoint');
+  const large = [0, 0, 1, 2].map((index) => list(index, 100));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2);
+  const small = [3, 4].map((index) => list(index, 1));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2 + small.length);
+  // Time for the others to get as far.
+  for (let round = 0; round < 10; round++) await users[4]!.graphql(CHEAP_ELSEWHERE);
+  const waiting = await waitingStatements(sql);
+  await letGo();
+  expect(waiting).toBe(2 + small.length);
+  for (const { status } of await Promise.all([...large, ...small])) expect(status).toBe(200);
 });
 
 test('a query that is still waiting for its turn at its deadline gets an error that says so', async () => {
@@ -82,7 +100,7 @@ test('a query that is still waiting for its turn at its deadline gets an error t
   try {
     const [alice] = await usersOf('alice');
     const { graphql } = impatient.caller(alice!.token);
-    const letGo = await holdAuditLog();
+    const letGo = await hold('AuditEntry');
     const results = await Promise.all([graphql(EXPENSIVE), graphql(EXPENSIVE)]);
     await letGo();
     const codes = results.map(({ errors }) => new Set(errors?.map(({ extensions }) => extensions.code)));
