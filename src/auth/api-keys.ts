@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Keyring } from '../secrets/keyring.ts';
+import { MASK } from '../secrets/mask.ts';
 
 export type KeyEnvironment = 'LIVE' | 'TEST';
 
@@ -13,6 +14,7 @@ const CHECKSUM_LENGTH = 6;
 
 /** The format of a key. Secret scanners search for it as `\btg_(live|test)_[0-9A-Za-z]{49}\b`. */
 const PATTERN = /^tg_(live|test)_[0-9A-Za-z]{49}$/;
+const IN_TEXT = /tg_(?:live|test)_[0-9A-Za-z]{49}/g;
 
 /**
  * Creates an API key: `tg_live_` or `tg_test_`, 256 random bits in base62, and the CRC-32 of everything before it, also
@@ -30,6 +32,9 @@ export function parseApiKey(text: string): { environment: KeyEnvironment } | und
   if (!match || checksum(text.slice(0, -CHECKSUM_LENGTH)) !== text.slice(-CHECKSUM_LENGTH)) return undefined;
   return { environment: ENVIRONMENTS[match[1]!]! };
 }
+
+/** Masks API keys anywhere in a text. */
+export const maskApiKeys = (text: string): string => (text.includes('tg_') ? text.replace(IN_TEXT, MASK) : text);
 
 /** Whether the text was meant to be an API key, even if it is malformed. */
 export function looksLikeApiKey(text: string): boolean {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { maskedPath } from '../http/masked-path.ts';
 import { requestLogOf } from '../log.ts';
 import { createLru } from '../lru.ts';
 import { requestIdOf, runInRequest } from '../request-context.ts';
@@ -77,7 +78,7 @@ export function createPaymentRequiredCache(options: {
       cache.set(keyOf(raw.headers.host!, target), {
         headers: { ...headers, 'content-length': Buffer.byteLength(body) },
         body,
-        path: request.url.split('?')[0]!,
+        path: maskedPath(request.url),
         route: request.routeOptions.url!,
         version,
       });

@@ -14,6 +14,7 @@ import { BODY_LIMIT_BYTES, createFileBodyHook } from './file-bodies.ts';
 import { joinChunks } from './joined-chunks.ts';
 import { parseJsonBody } from './json-body.ts';
 import { linger } from './linger.ts';
+import { maskedPath } from './masked-path.ts';
 import { useOriginForm } from './origin-form.ts';
 import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
@@ -144,7 +145,7 @@ export function createHttpServer(options: {
     requestLog.info(
       {
         method: request.method,
-        path: request.url.split('?')[0],
+        path: maskedPath(request.url),
         route: request.routeOptions.url,
         status: reply.statusCode,
         durationMs: Math.round(reply.elapsedTime),
@@ -162,7 +163,7 @@ export function createHttpServer(options: {
 
   function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply) {
     linger(request.raw);
-    const problem = toProblem(error, { instance: request.url.split('?')[0]!, requestId: request.id, publicUrl });
+    const problem = toProblem(error, { instance: maskedPath(request.url), requestId: request.id, publicUrl });
     return reply
       .code(error.status)
       .headers({ ...commonHeaders(request), ...errorHeaders(error) })

@@ -216,6 +216,9 @@ describe('the service receives secrets', () => {
       watch(`API key, ${environment}`, key.body.key);
       const caller = stage.app.caller(key.body.key);
       expect((await caller.rest('GET', '/api/projects')).status).toBe(200);
+      // Some clients put the key into the path by mistake.
+      expect((await caller.rest('GET', `/api/projects/${key.body.key}/endpoints`)).status).toBe(404);
+      expect((await caller.rest('GET', `/${key.body.key}`)).status).toBe(404);
       expect((await caller.rest('POST', `${base}/keys`, { name: key.body.key.slice(0, 3) })).status).toBe(403);
       await user.rest('GET', `${base}/keys/${key.body.id}`);
       await user.rest('DELETE', `${base}/keys/${key.body.id}`);
