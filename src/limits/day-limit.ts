@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/client.ts';
 import { preparedStatement, runStatement } from '../database/statement.ts';
+import { AppError } from '../errors.ts';
 import { GIVE_BACK_SQL, READ_SQL } from './rate-limit.ts';
 
 export const DAY_SECONDS = 24 * 3_600;
@@ -52,6 +53,27 @@ export async function recordEachOfDay(
 /** Undoes the count of a use that was within its limit. */
 export async function giveBackOfDay(db: Queryable, use: DayUse): Promise<void> {
   await runStatement(db, GIVE_BACK_SQL(use.key, dayCost(use)));
+}
+
+/**
+ * Counts a use of a change that is about to be made. If there is nothing to count, there is no statement.
+ *
+ * @param limitReached the error to throw if too little is left.
+ * @returns handles the change's error: undoes the count if nothing was stored, and throws the error.
+ */
+export async function takeForChange(
+  db: Queryable,
+  use: DayUse,
+  limitReached: (left: number) => AppError,
+): Promise<(error: unknown) => Promise<never>> {
+  const isCounted = use.amount > 0;
+  if (isCounted && !(await takeOfDay(db, use))) throw limitReached(await leftOfDay(db, use));
+  return async (error) => {
+    // After any other error, the change may have been stored.
+    const isRejected = error instanceof AppError && error.code !== 'OUTCOME_UNCERTAIN';
+    if (isCounted && isRejected) await giveBackOfDay(db, use);
+    throw error;
+  };
 }
 
 /** How much of a limit is left. */

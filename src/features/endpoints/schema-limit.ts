@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/client.ts';
 import { runStatement, statement } from '../../database/statement.ts';
 import type { VisibleProjectId } from '../../database/tenant-filter.ts';
 import { AppError } from '../../errors.ts';
-import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/day-limit.ts';
+import { type DayUse, takeForChange } from '../../limits/day-limit.ts';
 import { MB, TIERS } from '../../limits/tiers.ts';
 
 const KILOBYTE = 1024;
@@ -44,18 +44,15 @@ export async function takeSchemas(
   { userId, tier }: Pick<Viewer, 'userId' | 'tier'>,
   bytes: number,
 ): Promise<(error: unknown) => Promise<never>> {
-  const limit = { key: `stored-schemas ${userId}`, limitPerDay: TIERS[tier].maxSchemaBytesPerDay / KILOBYTE };
-  const use = { ...limit, amount: Math.ceil(bytes / KILOBYTE) };
-  if (bytes > 0 && !(await takeOfDay(db, use))) throw limitReached(use, await leftOfDay(db, limit));
-  return async (error) => {
-    // After any other error, the change may have been stored.
-    const isRejected = error instanceof AppError && error.code !== 'OUTCOME_UNCERTAIN';
-    if (bytes > 0 && isRejected) await giveBackOfDay(db, use);
-    throw error;
+  const use = {
+    key: `stored-schemas ${userId}`,
+    limitPerDay: TIERS[tier].maxSchemaBytesPerDay / KILOBYTE,
+    amount: Math.ceil(bytes / KILOBYTE),
   };
+  return takeForChange(db, use, (left) => limitReached(use, left));
 }
 
-function limitReached({ limitPerDay, amount }: { limitPerDay: number; amount: number }, left: number): AppError {
+function limitReached({ limitPerDay, amount }: DayUse, left: number): AppError {
   const minutes = Math.max(1, Math.ceil(((amount - left) / limitPerDay) * 24 * 60));
   return new AppError('SCHEMA_LIMIT_REACHED', {
     detail:

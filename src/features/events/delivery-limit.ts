@@ -1,12 +1,11 @@
 import type { Viewer } from '../../auth/viewer.ts';
 import type { Queryable } from '../../database/client.ts';
 import { AppError } from '../../errors.ts';
-import { giveBackOfDay, leftOfDay, takeOfDay } from '../../limits/day-limit.ts';
+import { DAY_SECONDS, type DayUse, takeForChange } from '../../limits/day-limit.ts';
 import { TIERS } from '../../limits/tiers.ts';
 
 /** Up to this many deliveries take about as much space as the rest of a change, and aren't counted. */
 const FEW = 3;
-const DAY_SECONDS = 24 * 60 * 60;
 
 /**
  * Counts the deliveries that a change is about to write toward the account's daily limit. Each change counts as one
@@ -21,19 +20,15 @@ export async function takeDeliveries(
   { userId, tier }: Pick<Viewer, 'userId' | 'tier'>,
   deliveries: number,
 ): Promise<(error: unknown) => Promise<never>> {
-  const limit = { key: `change-deliveries ${userId}`, limitPerDay: TIERS[tier].maxChangeDeliveriesPerDay };
-  const use = { ...limit, amount: deliveries };
-  const isCounted = deliveries > FEW;
-  if (isCounted && !(await takeOfDay(db, use))) throw limitReached(use, await leftOfDay(db, limit));
-  return async (error) => {
-    // After any other error, the change may have been stored.
-    const isRejected = error instanceof AppError && error.code !== 'OUTCOME_UNCERTAIN';
-    if (isCounted && isRejected) await giveBackOfDay(db, use);
-    throw error;
+  const use = {
+    key: `change-deliveries ${userId}`,
+    limitPerDay: TIERS[tier].maxChangeDeliveriesPerDay,
+    amount: deliveries > FEW ? deliveries : 0,
   };
+  return takeForChange(db, use, (left) => limitReached(use, left));
 }
 
-function limitReached({ limitPerDay, amount }: { limitPerDay: number; amount: number }, left: number): AppError {
+function limitReached({ limitPerDay, amount }: DayUse, left: number): AppError {
   return new AppError('RATE_LIMITED', {
     detail:
       `Your tier includes ${limitPerDay.toLocaleString('en')} deliveries of changes to endpoints per day, and this change ` +

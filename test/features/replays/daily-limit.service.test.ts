@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../src/ids.ts';
 import { TIERS } from '../../../src/limits/tiers.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
+import { dayLimitOf } from '../../support/day-limit.ts';
 import { createProject, createWebhook, type Resource } from '../../support/resources.ts';
 import { openRest, type Rest } from '../../support/rest.ts';
 
@@ -43,14 +44,8 @@ async function projectWith(count: number) {
 }
 
 /** Uses up the account's limit for the day, except for this many deliveries. */
-async function leave(projectId: string, count: number): Promise<void> {
-  await sql.query(
-    `INSERT INTO "RateLimit" SELECT 'replayed-deliveries ' || "userId", now() + interval '24 hours' * (1 - $2::float8)
-     FROM "Project" WHERE "id" = $1
-     ON CONFLICT (key) DO UPDATE SET "arrivesAt" = excluded."arrivesAt"`,
-    [projectId, (count + 0.5) / PER_DAY],
-  );
-}
+const leave = (projectId: string, count: number) =>
+  dayLimitOf(sql, projectId, { name: 'replayed-deliveries', perDay: PER_DAY }).leave(count);
 
 const replay = (base: string, selection: object = {}) => {
   const body = 'filter' in selection ? selection : { all: true, ...selection };
