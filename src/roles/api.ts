@@ -102,7 +102,7 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
   const contextOf = ({ viewer, id, headers, ip }: FastifyRequest) =>
     makeContext(viewer!, id, () => authentication.identify(headers.authorization, ip));
 
-  const idempotency = createIdempotencyStore({ pool: db.pool, secretBox });
+  const idempotency = createIdempotencyStore({ pool: db.pool, poolSize: config.databasePoolSize, secretBox });
   registerRest(http, {
     server,
     schema,

@@ -264,7 +264,7 @@ describe('a mutation that is sent again with the same Idempotency-Key', () => {
     const key = newKey();
     const first = await send(CREATE, key, { variables: input() });
     const keyring = await loadKeyring({ secretKeys: undefined, dataDir: app.dataDir });
-    const store = createIdempotencyStore({ pool, secretBox: createSecretBox(keyring) });
+    const store = createIdempotencyStore({ pool, poolSize: 10, secretBox: createSecretBox(keyring) });
     const { rows } = await pool.query('SELECT "scope", "fingerprint" FROM "IdempotencyKey" WHERE "key" = $1', [key]);
     const { scope, fingerprint } = rows[0];
     const claim = { accountId: 'usr_1', scope, key, fingerprint };

@@ -3,6 +3,7 @@ import { deleteWhere, deletionStatement } from '../../database/batches.ts';
 import { executeWithPrisma, runStatement, statement } from '../../database/statement.ts';
 import { AppError } from '../../errors.ts';
 import { takeOfDay } from '../../limits/day-limit.ts';
+import { createConnectionShares } from '../../limits/fair-queue.ts';
 import { STORED_RESPONSE_MEGABYTES_PER_DAY } from '../../limits/tiers.ts';
 import type { CommitHook } from '../../request-context.ts';
 import type { SecretBox } from '../../secrets/secret-box.ts';
@@ -40,6 +41,8 @@ export type IdempotencyStore = {
   /** Claims a key, or returns what is known about it. */
   begin(claim: IdempotencyClaim): Promise<Attempt | KnownKey>;
 };
+
+type KeyRow = { fingerprint: string; isDone: boolean; response: string | null };
 
 const KEEP_HOURS = 24;
 /**
@@ -81,8 +84,19 @@ const ABANDON = statement(
   `DELETE FROM "IdempotencyKey" WHERE ${OF_ATTEMPT} AND "statusCode" IS NULL`,
 );
 
-/** Stores responses in the database, encrypted, because the response to creating an API key contains the key. */
-export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; secretBox: SecretBox }): IdempotencyStore {
+/**
+ * Stores responses in the database, encrypted, because the response to creating an API key contains the key. Its
+ * statements run outside operations, so they have their own shares of the connections.
+ *
+ * @param options `poolSize`: the maximum number of the pool's connections.
+ */
+export function createIdempotencyStore(options: {
+  pool: pg.Pool;
+  poolSize: number;
+  secretBox: SecretBox;
+}): IdempotencyStore {
+  const { pool, poolSize, secretBox } = options;
+  const shares = createConnectionShares(poolSize);
   const place = (scope: string, key: string) => ({
     table: 'IdempotencyKey',
     column: 'response',
@@ -92,11 +106,12 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
   async function hasCapacity(accountId: string, bytes: number): Promise<boolean> {
     if (bytes <= SMALL_BYTES) return true;
     if (bytes > MAX_STORED_BYTES) return false;
-    return takeOfDay(pool, {
+    const use = {
       key: `stored-responses ${accountId}`,
       limitPerDay: STORED_RESPONSE_MEGABYTES_PER_DAY * KILOBYTE,
       amount: Math.ceil(bytes / KILOBYTE),
-    });
+    };
+    return shares.run(accountId, () => takeOfDay(pool, use));
   }
 
   function attemptOf({ accountId, scope, key }: IdempotencyClaim, startedAt: string): Attempt {
@@ -110,24 +125,23 @@ export function createIdempotencyStore({ pool, secretBox }: { pool: pg.Pool; sec
         const text = response === 'too_large' ? undefined : JSON.stringify(response);
         const isKept = text !== undefined && (await hasCapacity(accountId, Buffer.byteLength(text)));
         const stored = isKept ? secretBox.seal(text, place(scope, key)) : null;
-        await runStatement(pool, FINISH(scope, key, startedAt, status, stored));
+        await shares.run(accountId, () => runStatement(pool, FINISH(scope, key, startedAt, status, stored)));
       },
       async abandon() {
-        await runStatement(pool, ABANDON(scope, key, startedAt));
+        await shares.run(accountId, () => runStatement(pool, ABANDON(scope, key, startedAt)));
       },
     };
   }
 
   return {
     async begin(claim) {
-      const { scope, key, fingerprint } = claim;
-      const claimed = await runStatement<{ startedAt: string }>(pool, CLAIM(scope, key, fingerprint));
+      const { accountId, scope, key, fingerprint } = claim;
+      const claimed = await shares.run(accountId, () =>
+        runStatement<{ startedAt: string }>(pool, CLAIM(scope, key, fingerprint)),
+      );
       const [own] = claimed.rows;
       if (own) return attemptOf(claim, own.startedAt);
-      const { rows } = await runStatement<{ fingerprint: string; isDone: boolean; response: string | null }>(
-        pool,
-        READ(scope, key),
-      );
+      const { rows } = await shares.run(accountId, () => runStatement<KeyRow>(pool, READ(scope, key)));
       const known = rows[0];
       if (known && known.fingerprint !== fingerprint) return 'reused';
       if (!known?.isDone) return 'in_flight';

@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createIdempotencyStore, type IdempotencyStore } from '../../../src/features/idempotency/store.ts';
 import { parseKeyring } from '../../../src/secrets/keyring.ts';
 import { createSecretBox } from '../../../src/secrets/secret-box.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
+import { waitingStatements } from '../../support/waiting-statements.ts';
 
 const MEGABYTE = 1024 * 1024;
 /** An account may store this much in one step. */
 const ACCOUNT_BYTES = 64 * MEGABYTE;
 const RESPONSE_BYTES = 250 * 1024;
+const POOL_SIZE = 8;
+const REQUESTS = 20;
 
 let database: TestDatabase;
 let pool: pg.Pool;
@@ -17,9 +20,9 @@ let store: IdempotencyStore;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  pool = new pg.Pool({ connectionString: database.url });
+  pool = new pg.Pool({ connectionString: database.url, max: POOL_SIZE });
   const keyring = parseKeyring(`test:${randomBytes(32).toString('base64')}`);
-  store = createIdempotencyStore({ pool, secretBox: createSecretBox(keyring) });
+  store = createIdempotencyStore({ pool, poolSize: POOL_SIZE, secretBox: createSecretBox(keyring) });
 });
 
 afterAll(async () => {
@@ -78,4 +81,38 @@ test('a request that was stopped for more than a minute neither finishes nor rel
   await retry.finish({ status: 200, headers: {}, body: 'retry' });
   await stopped.abandon();
   expect(await store.begin(claim)).toEqual({ status: 200, headers: {}, body: 'retry' });
+});
+
+test("an account's requests with keys use a quarter of the connections, and others do not wait for them", async () => {
+  const holder = new pg.Client({ connectionString: database.url });
+  const observer = new pg.Pool({ connectionString: database.url, max: 1 });
+  await holder.connect();
+  const waiting = (count: number) =>
+    vi.waitFor(async () => expect(await waitingStatements(observer)).toBe(count), { timeout: 30_000 });
+  const claims = (accountId: string, count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      begin({ accountId, scope: accountId, key: `${index}`, fingerprint: 'f' }),
+    );
+  try {
+    await holder.query('BEGIN; LOCK TABLE "IdempotencyKey"');
+    const many = claims('usr_5', REQUESTS);
+    await waiting(POOL_SIZE / 4);
+    const other = claims('usr_6', 1);
+    await waiting(POOL_SIZE / 4 + 1);
+    expect((await pool.query('SELECT 1')).rowCount).toBe(1);
+    await holder.query('COMMIT');
+    const attempts = await Promise.all([...many, ...other]);
+
+    await holder.query('BEGIN; LOCK TABLE "IdempotencyKey"');
+    const ends = attempts.map((attempt, index) =>
+      index % 2 === 0 ? attempt.abandon() : attempt.finish({ status: 200, headers: {}, body: '' }),
+    );
+    await waiting(POOL_SIZE / 4 + 1);
+    expect((await pool.query('SELECT 1')).rowCount).toBe(1);
+    await holder.query('COMMIT');
+    await Promise.all(ends);
+  } finally {
+    await holder.end();
+    await observer.end();
+  }
 });
