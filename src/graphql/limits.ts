@@ -125,7 +125,7 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean, turns?: TurnOpti
     onExecute({ args, executeFn, setExecuteFn }) {
       if (isOwn(args.document)) {
         // A page can have megabytes of schemas and examples.
-        if (priceOf(args as ExecutionArgs) > MAX_COST_WITHOUT_TURN)
+        if (priceOfOwn(args as ExecutionArgs) > MAX_COST_WITHOUT_TURN)
           setExecuteFn((executed: ExecutionArgs) => executeInTurn(executeFn, executed));
         return undefined;
       }
@@ -149,6 +149,23 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean, turns?: TurnOpti
       );
     },
   };
+}
+
+const pricesOfOwn = new WeakMap<DocumentNode, Map<string, number>>();
+
+/**
+ * The cost of one of the REST API's own documents. Only the page size and the expansions make a difference, so each
+ * combination is priced once: pricing a document takes about as much time as the rest of a small request.
+ */
+function priceOfOwn(args: ExecutionArgs): number {
+  const prices = pricesOfOwn.get(args.document) ?? new Map<string, number>();
+  pricesOfOwn.set(args.document, prices);
+  const key = Object.entries(args.variableValues ?? {})
+    .filter(([name, value]) => name === 'first' || typeof value === 'boolean')
+    .join();
+  const price = prices.get(key) ?? priceOf(args);
+  prices.set(key, price);
+  return price;
 }
 
 /** The cost of the selected operation, which may not be the document's first. */
