@@ -1,7 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** Returns false if the next handler, and finally the framework, should handle the request. */
-type RawHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
+/**
+ * Returns false if the next handler, and finally the framework, should handle the request. A handler that returns true can
+ * also call `next` later for that.
+ */
+type RawHandler = (request: IncomingMessage, response: ServerResponse, next: () => void) => boolean;
 
 /** Each server's handlers, in the order in which they were added. */
 const handlersOf = new WeakMap<Server, RawHandler[]>();
@@ -24,8 +27,11 @@ export function addRawHandler(server: Server, handle: RawHandler): void {
   const handlers = [handle];
   handlersOf.set(server, handlers);
   server.removeAllListeners('request');
-  server.on('request', (request, response) => {
-    if (handlers.some((one) => one(request, response))) return;
+  const run = (request: IncomingMessage, response: ServerResponse, from: number): void => {
+    for (let index = from; index < handlers.length; index++) {
+      if (handlers[index]!(request, response, () => run(request, response, index + 1))) return;
+    }
     for (const listener of listeners) listener.call(server, request, response);
-  });
+  };
+  server.on('request', (request, response) => run(request, response, 0));
 }

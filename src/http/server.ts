@@ -19,6 +19,7 @@ import { useOriginForm } from './origin-form.ts';
 import { limitPipelines } from './pipelines.ts';
 import { errorHeaders, PROBLEM_MEDIA_TYPE, toAppError, toProblem } from './problem.ts';
 import { closeConnectionWith } from './queued-response.ts';
+import { takeRequestTurns } from './request-turns.ts';
 import { traceRequest } from './trace-request.ts';
 import { closeUnread } from './unread.ts';
 import { respondToUnreadable } from './unreadable.ts';
@@ -104,6 +105,7 @@ export function createHttpServer(options: {
   joinChunks(app.server);
   closeAfterIgnoredUpgrade(app.server);
   closeUnread(app.server);
+  takeRequestTurns(app.server, (request) => proxies.clientOf(request).address);
 
   app.register(cors, {
     delegator: (request, done) => done(null, corsOptions(request, options.allowedOrigins)),
