@@ -43,6 +43,9 @@ const REQUEST_CHECK_MILLISECONDS = 2_000;
  */
 const KEEP_ALIVE_MILLISECONDS = 90_000;
 
+/** Anyone can request any path, so the log mustn't grow as fast as requests arrive. */
+const MAX_LOGGED_PATH_CHARACTERS = 500;
+
 /** How often a server that is stopping closes the connections whose last request has ended. */
 const IDLE_CHECK_MILLISECONDS = 100;
 
@@ -147,7 +150,7 @@ export function createHttpServer(options: {
     requestLog.info(
       {
         method: request.method,
-        path: maskedPath(request.url),
+        path: maskedPath(request.url).slice(0, MAX_LOGGED_PATH_CHARACTERS),
         route: request.routeOptions.url,
         status: reply.statusCode,
         durationMs: Math.round(reply.elapsedTime),

@@ -11,6 +11,7 @@ type Service = {
   security_opt?: string[];
   user?: string;
   configs?: unknown[];
+  logging?: { driver: string; options: Record<string, string> };
 };
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -94,6 +95,10 @@ describe('the Compose file', () => {
     expect(database).toMatchObject({ user: 'postgres', cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
     for (const key of ['privileged', 'cap_add', 'devices', 'network_mode', 'pid'])
       expect(database).not.toHaveProperty(key);
+  });
+
+  test.each(services)('%s can’t fill the disk with its log', (_name, { logging }) => {
+    expect(logging).toEqual({ driver: 'json-file', options: { 'max-size': '100m', 'max-file': '5' } });
   });
 
   // It would fail with "container rootfs is marked read-only".

@@ -144,6 +144,13 @@ test.each(['QUERY', 'PROPFIND', 'MKCOL', 'TRACE', 'PURGE', 'SEARCH'])(
   },
 );
 
+test('the log has only the start of a long path, so that requests can’t write as much as they send', async () => {
+  const path = `/${'long/'.repeat(1_500)}`;
+  expect(await send('GET', path)).toMatchObject({ status: 404 });
+  await expect.poll(() => logged).toContain(path.slice(0, 500));
+  expect(logged).not.toContain(path.slice(0, 501));
+});
+
 describe('a client that waits for 100 Continue', () => {
   /** Sends a body only once the server asks for it, as curl does for large ones. */
   async function post(url: string, body: string, headers: Record<string, string> = {}) {
