@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import type { BuyerUsage } from '../features/payments/steps/count.ts';
 import { linger } from '../http/linger.ts';
+import { resetConnection } from '../http/reset-connection.ts';
 import { isId } from '../ids.ts';
 import { type CallFree, type FreeRequest, isNotificationStream } from './call-free.ts';
 import { findNetworkIn } from './chain/networks.ts';
@@ -95,8 +96,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const find = () => routes.find(projectId, requested.segments, request.method);
     const found = isId('Project', projectId) ? await (version === undefined ? lookUp(find) : find()) : undefined;
     if (!found) {
-      const options = { documentsOf, publicUrl, memoryFor, lookUp, end };
-      return serveDocument(request, projectId, requested.path, options);
+      return serveDocument(request, projectId, requested.path, { documentsOf, publicUrl, memoryFor, lookUp, end });
     }
     const route = requireRoute(found);
     // It isn't kept with the route: a project can have many routes, and parsed URLs can take a lot of memory.
@@ -213,7 +213,7 @@ export function createRequestHandler(options: GatewayOptions) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     let buffered: BufferedResponse | undefined;
     const closed = new Promise<void>((resolve) => reply.raw.once('close', resolve));
-    const end = () => void reply.raw.destroy();
+    const end = () => resetConnection(reply.raw);
     const { statusCode, headers, body, version } = await respond(request, {
       gone: goneSignal(reply),
       closed,

@@ -9,6 +9,7 @@ import { parseJson, requireSimple } from '../http/json-body.ts';
 import { identifyAgainIfLate, identifyCaller } from '../http/late-bodies.ts';
 import { linger } from '../http/linger.ts';
 import { errorHeaders, toAppError } from '../http/problem.ts';
+import { resetConnection } from '../http/reset-connection.ts';
 import { sendJson } from '../http/send-json.ts';
 import { sendStream } from '../http/send-stream.ts';
 import type { Backlog } from '../limits/backlog.ts';
@@ -84,7 +85,7 @@ export function registerGraphQL(
 
   /** Counts the data that is waiting for the client to read it. Only event streams use this. */
   function openBacklog(request: FastifyRequest, reply: FastifyReply): Backlog {
-    const cut = () => void reply.raw.destroy();
+    const cut = () => resetConnection(reply.raw);
     const drop = () => {
       cut();
       return 0;

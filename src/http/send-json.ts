@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Backlogs } from '../limits/backlog.ts';
+import { resetConnection } from './reset-connection.ts';
 import { sendStream } from './send-stream.ts';
 
 /** Up to this size, a response fits into the buffers of its connection. */
@@ -18,7 +19,7 @@ export async function sendJson(request: FastifyRequest, reply: FastifyReply, tex
   const body = Buffer.from(text);
   reply.hijack();
   const { raw } = reply;
-  const cut = () => void raw.destroy();
+  const cut = () => resetConnection(raw);
   const drop = () => {
     cut();
     return 0;

@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config/variables.ts';
 import { MAX_HEAP_MEGABYTES } from '../../src/features/imports/openapi/read-document.ts';
 import { MAX_AT_ONCE } from '../../src/features/imports/openapi/reading-slots.ts';
-import { environmentOf, FOLDER, MANIFESTS, type Manifest, ROOT, WORKLOADS } from './manifests.ts';
+import { environmentOf, FOLDER, MANIFESTS, type Manifest, ROOT, WORKLOADS, type Workload } from './manifests.ts';
 
 /** Kubernetes's own JSON schemas. */
 const MODELS: Record<string, new (object: never) => { validate(): void }> = {
@@ -23,6 +23,22 @@ const MODELS: Record<string, new (object: never) => { validate(): void }> = {
 
 const rolesOf = (kind: string) =>
   MANIFESTS.filter((manifest) => manifest.kind === kind).map(({ metadata }) => metadata.name.replace('tollgate-', ''));
+
+const workloadOf = (role: string) => WORKLOADS.find((workload) => environmentOf(workload).ROLES === role)!;
+
+function megabytesOf({ spec }: Workload): number {
+  const [, amount, unit] = /^(\d+)(Mi|Gi)$/.exec(spec.template.spec.containers[0].resources.limits.memory!)!;
+  return Number(amount) * (unit === 'Gi' ? 1_024 : 1);
+}
+
+/** The largest buffers that the system can have for a connection. */
+function bufferMegabytesOf({ spec }: Workload) {
+  const { sysctls } = spec.template.spec.securityContext;
+  const largestOf = (name: string, unlimitedBytes: number) =>
+    Number(sysctls?.find((one) => one.name === name)?.value.split(' ')[2] ?? unlimitedBytes) / 1_048_576;
+  // Without these settings, Linux's defaults apply.
+  return { receiving: largestOf('net.ipv4.tcp_rmem', 6_291_456), sending: largestOf('net.ipv4.tcp_wmem', 4_194_304) };
+}
 
 test.each(MANIFESTS)('$file: $kind $metadata.name matches the Kubernetes schema', ({ file: _, ...object }) => {
   new MODELS[object.kind]!(object as never).validate();
@@ -47,12 +63,22 @@ test('there is a deployment with a disruption budget for each role, and a servic
 });
 
 test('the memory of an API pod is enough for V8’s heap and the OpenAPI documents that are read at the same time', () => {
-  const { limits } = WORKLOADS.find((workload) => environmentOf(workload).ROLES === 'api')!.spec.template.spec
-    .containers[0].resources;
-  const megabytes = Number(/^(\d+)Mi$/.exec(limits.memory!)?.[1]);
+  const megabytes = megabytesOf(workloadOf('api'));
   // V8 uses up to half of the memory for objects. A process needs about 60 MB in addition to its heap.
   const heaps = [megabytes / 2, ...Array.from({ length: MAX_AT_ONCE }, () => MAX_HEAP_MEGABYTES)];
-  expect(heaps.reduce((sum, heap) => sum + heap + 60, 0)).toBeLessThanOrEqual(megabytes);
+  const needed = heaps.reduce((sum, heap) => sum + heap + 60, 0);
+  // The system's buffers of 1,000 responses that nobody reads.
+  expect(needed + 1_000 * bufferMegabytesOf(workloadOf('api')).sending).toBeLessThanOrEqual(megabytes);
+});
+
+test('the memory of a gateway pod is enough for a full process and the system’s buffers of 1,000 requests', () => {
+  const gateway = workloadOf('gateway');
+  // The measured memory of a process that holds as much as it may, with this heap.
+  expect(environmentOf(gateway).NODE_OPTIONS).toBe('--max-old-space-size=512');
+  const fullMegabytes = 970;
+  // A request has a connection to the client and one to the upstream, and data is passed on in one direction.
+  const { receiving, sending } = bufferMegabytesOf(gateway);
+  expect(fullMegabytes + 1_000 * (receiving + sending)).toBeLessThanOrEqual(megabytesOf(gateway));
 });
 
 test('selectors match the labels of the pods', () => {
@@ -70,7 +96,7 @@ describe.each(WORKLOADS)('the deployment $metadata.name', (workload) => {
 
   test('sets only variables that exist, and listens on its port', () => {
     const environment = environmentOf(workload);
-    expect(Object.keys(environment).filter((name) => !(name in VARIABLES))).toEqual([]);
+    expect(Object.keys(environment).filter((name) => !(name in VARIABLES) && name !== 'NODE_OPTIONS')).toEqual([]);
     expect(container.ports).toEqual([{ name: 'http', containerPort: Number(environment.PORT) }]);
   });
 

@@ -32,7 +32,7 @@ export type Workload = Manifest & {
       metadata: { labels: Record<string, string> };
       spec: {
         terminationGracePeriodSeconds: number;
-        securityContext: Record<string, unknown>;
+        securityContext: Record<string, unknown> & { sysctls?: { name: string; value: string }[] };
         containers: [Container];
       };
     };

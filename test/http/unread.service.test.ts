@@ -35,6 +35,17 @@ test.each([1, 2])('a connection is closed if nothing of its %i waiting responses
   expect(await closed).toBe('closed');
 });
 
+test('the system keeps nothing of a response that is not read', async () => {
+  const { socket, closed } = await open((_request, response) => response.end(LARGE));
+  await closed;
+  const outcome = await new Promise((resolve) => {
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+    socket.once('end', () => resolve('the client could read the rest'));
+    socket.resume();
+  });
+  expect(outcome).toBe('ECONNRESET');
+});
+
 test('a connection stays open if a response comes late', async () => {
   const { socket } = await open((_request, response) => {
     // What Node does when nothing was sent or received for the whole time.

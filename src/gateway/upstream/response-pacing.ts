@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { resetConnection } from '../../http/reset-connection.ts';
 
 export type ResponsePacing = {
   /** How long a buyer may go without reading. */
@@ -17,7 +18,7 @@ const DEFAULT_PACING: ResponsePacing = { idleMilliseconds: 30_000, minBytesPerSe
  */
 export function paceResponse(response: ServerResponse, bytes: number, pacing: ResponsePacing = DEFAULT_PACING): void {
   const { idleMilliseconds, minBytesPerSecond } = pacing;
-  const end = () => response.destroy();
+  const end = () => resetConnection(response);
   // Node checks how much is still waiting to be written. As long as that amount shrinks, the connection isn't idle.
   response.setTimeout(idleMilliseconds, end);
   const timer = setTimeout(end, idleMilliseconds + (bytes / minBytesPerSecond) * 1000);
@@ -30,6 +31,6 @@ export function paceResponse(response: ServerResponse, bytes: number, pacing: Re
  */
 export function paceStream(response: ServerResponse, { idleMilliseconds }: ResponsePacing = DEFAULT_PACING): void {
   response.setTimeout(idleMilliseconds, () => {
-    if (response.writableLength > 0) response.destroy();
+    if (response.writableLength > 0) resetConnection(response);
   });
 }
