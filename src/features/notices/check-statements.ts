@@ -8,7 +8,8 @@ import { EXPIRING } from './expiring.ts';
 
 /**
  * Opens, updates, and closes the notices of one type in a page of projects so that they match the query's results, in
- * one statement. The type and the page are the last three parameters. Results for deleted projects don't count.
+ * one statement. The type and the page are the last three parameters. Results for deleted projects don't count. Notices
+ * that already match are left out first, because a conflict would lock and write their rows each time.
  *
  * @param facts a query for all current cases, with the columns `projectId`, `subjectId`, `subject`, `detail`, and `count`.
  * @param options `isSentAgain`: whether the contacts also get a message when the count grows.
@@ -27,6 +28,11 @@ function apply(facts: string, { isSentAgain = false } = {}): string {
   )
   INSERT INTO "Notice" AS n ("id", "projectId", "type", "subjectId", "subject", "detail", "count", "dueAt")
   SELECT new_id('ntc'), "projectId", ${type}, "subjectId", "subject", "detail", "count", statement_timestamp() FROM fact
+  WHERE NOT EXISTS (
+    SELECT FROM "Notice" o
+    WHERE o."projectId" = fact."projectId" AND o."type" = ${type} AND o."subjectId" = fact."subjectId" AND o."closedAt" IS NULL
+      AND o."count" = fact."count" AND o."detail" IS NOT DISTINCT FROM fact."detail"
+  )
   ON CONFLICT ("projectId", "type", "subjectId") WHERE "closedAt" IS NULL DO UPDATE SET
     "count" = excluded."count", "detail" = excluded."detail", "lastAt" = statement_timestamp(),
     "updatedAt" = statement_timestamp()${isSentAgain ? SEND_AGAIN : ''}

@@ -259,6 +259,21 @@ describe('a check', () => {
     expect((await notices())[1]).toMatchObject({ closedAt: expect.any(Date) });
   });
 
+  test('writes only what changed', async () => {
+    const ids = [await addApiKey('first', 90, 5), await addApiKey('second', 90, 5), await addApiKey('third', 90, -1)];
+    const versions = async () => {
+      const sql = `SELECT "subjectId", ctid || ' ' || xmin || ' ' || xmax AS version FROM "Notice" WHERE "projectId" = $1`;
+      const { rows } = await stage.pool.query(sql, [projectId]);
+      return ids.map((id) => rows.find(({ subjectId }) => subjectId === id).version);
+    };
+    await stage.check();
+    const [first, second, third] = await versions();
+    await endsIn(ids[0]!, 4);
+    await stage.check();
+    // A row that is only locked has a new version too, because its `xmax` changes.
+    expect(await versions()).toEqual([expect.not.stringMatching(`^${RegExp.escape(first)}$`), second, third]);
+  });
+
   test('ignores revoked API keys, and API keys that were created with a short lifetime', async () => {
     await addApiKey('for a day', 0.9, 0.5);
     await addApiKey('was for a day', 0.9, -0.1);
