@@ -271,7 +271,9 @@ describe('a check', () => {
     await endsIn(ids[0]!, 4);
     await stage.check();
     // A row that is only locked has a new version too, because its `xmax` changes.
-    expect(await versions()).toEqual([expect.not.stringMatching(`^${RegExp.escape(first)}$`), second, third]);
+    const [changed, ...same] = await versions();
+    expect(same).toEqual([second, third]);
+    expect(changed).not.toBe(first);
   });
 
   test('ignores revoked API keys, and API keys that were created with a short lifetime', async () => {
