@@ -933,7 +933,7 @@ export type StatementTypes = {
       "timeoutSeconds": number | null;
       "isBlocked": boolean;
       "secretUpstreamHeaders": string | null;
-      "secretProjectHeaders": string | null;
+      "secretProjectHeaders": string;
       "upstreamSecretVersion": number;
       "previousUpstreamSecretExpiresAt": Date | null;
       "payTo": string;

@@ -94,7 +94,8 @@ export function createRequestHandler(options: GatewayOptions) {
     const version = routes.version(projectId);
     const { lookUp } = lookups(request.ip, gone);
     const find = () => routes.find(projectId, requested.segments, request.method);
-    const found = isId('Project', projectId) ? await (version === undefined ? lookUp(find) : find()) : undefined;
+    const needsNoShare = version !== undefined || routes.isPaced(projectId);
+    const found = isId('Project', projectId) ? await (needsNoShare ? find() : lookUp(find)) : undefined;
     if (!found) {
       return serveDocument(request, projectId, requested.path, { documentsOf, publicUrl, memoryFor, lookUp, end });
     }
@@ -103,7 +104,6 @@ export function createRequestHandler(options: GatewayOptions) {
     const upstream = parseUpstream(route.upstreamUrl);
     const target = upstreamTarget(upstream, route.pattern, requested.segments, requested.query);
     if (!target.ok) throw new AppError('BAD_REQUEST', { detail: target.message });
-
     const memory = memoryFor(route.accountId);
     const address = publicAddressOf(request, projectId, publicUrl);
     // The facilitator gets the canonical URL without the query: it may list the URL in a public catalog, and queries can

@@ -51,10 +51,15 @@ export type PaidRoute = {
 };
 
 /**
- * `version`: the version of the rows that the routes were read from, or undefined if there are none. `bytes`: about how
- * much memory the routes take.
+ * `version`: the version of the rows that the routes were read from, or undefined if there are none. `accountId`: the
+ * project's account, if there are any. `bytes`: about how much memory the routes take.
  */
-export type LoadedRoutes = { routes: PaidRoute[]; version: string | undefined; bytes: number };
+export type LoadedRoutes = {
+  routes: PaidRoute[];
+  version: string | undefined;
+  accountId: string | undefined;
+  bytes: number;
+};
 
 type Row = {
   version: string;
@@ -66,6 +71,7 @@ type Row = {
   upstreamUrl: string;
   forwardedHeaders: string[];
   secretUpstreamHeaders: string | null;
+  /** Only the first row has them, because they can be large. */
   secretProjectHeaders: string | null;
   upstreamSecretVersion: number;
   previousUpstreamSecretExpiresAt: Date | null;
@@ -112,7 +118,9 @@ export async function loadRoutes(
   const buyers = rulesOf(rows[0]?.buyers ?? null);
   const routes = rows.map((row) => ({ ...toRoute(projectId, row, served, credentialsOf(row)), buyers }));
   const walletBytes = ((buyers?.allowed.size ?? 0) + (buyers?.denied.size ?? 0)) * WALLET_BYTES;
-  return { routes, version: rows[0]?.version, bytes: rows.reduce((sum, row) => sum + bytesOf(row), walletBytes) };
+  const headersBytes = Math.min(rows[0]?.secretProjectHeaders?.length ?? 0, MAX_PROJECT_HEADERS_BYTES);
+  const bytes = rows.reduce((sum, row) => sum + bytesOf(row) + headersBytes, walletBytes);
+  return { routes, version: rows[0]?.version, accountId: rows[0]?.accountId, bytes };
 }
 
 /** The current version of a project's routes, or null if there is no such project. */
@@ -157,8 +165,7 @@ function bytesOf(row: Row): number {
     // Most characters outside Latin-1 take two bytes.
     2 * (description?.length ?? 0) +
     // Encrypted and, once they have been used, decrypted.
-    2 * (row.secretUpstreamHeaders?.length ?? 0) +
-    Math.min(row.secretProjectHeaders?.length ?? 0, MAX_PROJECT_HEADERS_BYTES)
+    2 * (row.secretUpstreamHeaders?.length ?? 0)
   );
 }
 
@@ -203,7 +210,8 @@ const LOAD_ROUTES = preparedStatement(
   'gateway-routes',
   `SELECT p."userId" AS "accountId", e.id AS "endpointId", e."isActive", e.path, e.description, e."upstreamUrl", e."forwardedHeaders", e.methods,
          e.protocol, e.settlement, e."timeoutSeconds", u."blockedAt" IS NOT NULL AS "isBlocked",
-         e."secretUpstreamHeaders", p."secretUpstreamHeaders" AS "secretProjectHeaders",
+         e."secretUpstreamHeaders",
+         CASE WHEN row_number() OVER (ORDER BY e.id) = 1 THEN p."secretUpstreamHeaders" END AS "secretProjectHeaders",
          p."upstreamSecretVersion", p."previousUpstreamSecretExpiresAt",
          p."walletAddress" AS "payTo", p."mode", p."networks", e."priceAtomic"::text AS "priceAtomic",
          ARRAY(SELECT json_build_object('priceAtomic', o."priceAtomic"::text, 'validUntil', o."validUntil")

@@ -7,6 +7,7 @@ import type { SecretBox } from '../../secrets/secret-box.ts';
 import type { Network } from '../chain/networks.ts';
 import { createCredentialOpener } from '../upstream/credentials.ts';
 import { type HostTable, openHostTable } from './host-table.ts';
+import { createLoadPacing, type LoadPace, orUnavailable } from './load-pacing.ts';
 import { type LoadedRoutes, loadRoutes, type PaidRoute, readRoutesVersion } from './load-routes.ts';
 import { createMatcher, type Found } from './route-match.ts';
 
@@ -16,6 +17,11 @@ export type RouteTable = Omit<HostTable, 'close'> & {
    * if no path matches.
    */
   find(projectId: string, segments: readonly string[], method: string): Promise<Found<PaidRoute> | undefined>;
+  /**
+   * Whether `find` may wait for other reads of the project's account. Its reads run one after the other, so they don't
+   * need a share of the database connections, and waiting requests shouldn't hold one.
+   */
+  isPaced(projectId: string): boolean;
   /** The version of a project's routes, if they are in memory and current. Every reload has its own. */
   version(projectId: string): number | undefined;
   close(): void;
@@ -51,7 +57,8 @@ const PROJECT_BYTES = 2_500;
  *
  * @param options `ownHosts` and `gatewayDomain`: see `openHostTable`. `maxBytes`: how much memory the routes of all projects
  *   may take. `maxAgeMilliseconds`: how long a change can go unnoticed if a hint is lost, instead of the usual times for
- *   routes and for hosts. `now` returns the time of a monotonic clock in milliseconds.
+ *   routes and for hosts. `pace`: how much an account's routes may be read. `now` returns the time of a monotonic clock in
+ *   milliseconds.
  */
 export async function openRouteTable(options: {
   db: Pick<Database, 'pool'>;
@@ -64,6 +71,7 @@ export async function openRouteTable(options: {
   gatewayDomain?: string | undefined;
   maxBytes?: number;
   maxAgeMilliseconds?: number | undefined;
+  pace?: LoadPace;
   now?: () => number;
 }): Promise<RouteTable> {
   const { db, bus, networks, gatewayDomain } = options;
@@ -73,6 +81,9 @@ export async function openRouteTable(options: {
   let bytes = 0;
   let lastVersion = 0;
   const openCredentials = createCredentialOpener(options);
+  const pacing = createLoadPacing({ now, pace: options.pace });
+  /** The reads that haven't started, by project. */
+  const waiting = new Map<string, Promise<Routes>>();
   const hosts = await openHostTable({ ...options, gatewayDomain });
 
   /** Adds an entry for a project. If `known` is still up to date, the new entry has the same routes. */
@@ -105,8 +116,20 @@ export async function openRouteTable(options: {
   async function reloadRoutes(projectId: string, known: Entry | undefined): Promise<Routes> {
     const before = await known?.routes.catch(() => undefined);
     if (before?.version && before.version === (await readRoutesVersion(db.pool, projectId))) return before;
-    const { routes, ...rest } = await loadRoutes(db.pool, projectId, networks, openCredentials);
-    return { match: createMatcher(routes), ...rest };
+    return orUnavailable(readRoutes(projectId));
+  }
+
+  /** A read that hasn't started includes every change until now, so all that need one share it. */
+  function readRoutes(projectId: string): Promise<Routes> {
+    const known = waiting.get(projectId);
+    if (known) return known;
+    const reading = pacing.run(projectId, async () => {
+      waiting.delete(projectId);
+      const { routes, ...rest } = await loadRoutes(db.pool, projectId, networks, openCredentials);
+      return { match: createMatcher(routes), ...rest };
+    });
+    waiting.set(projectId, reading);
+    return reading;
   }
 
   function currentEntry(projectId: string): Entry | undefined {
@@ -137,6 +160,7 @@ export async function openRouteTable(options: {
       if (found?.route || entry !== known) return found;
       return (await (await successorOf(projectId, entry)).routes).match(segments, method);
     },
+    isPaced: pacing.isPaced,
     version: (projectId) => currentEntry(projectId)?.version,
     projectOfHost: hosts.projectOfHost,
     challengeOf: hosts.challengeOf,
