@@ -33,7 +33,7 @@ import { canonicalRequest } from './routing/canonical-request.ts';
 import type { PaidRoute } from './routing/load-routes.ts';
 import { isHostMapped, publicAddressOf } from './routing/public-address.ts';
 import { requireRoute } from './routing/route-match.ts';
-import type { RouteTable } from './routing/route-table.ts';
+import { findInShare, type RouteTable } from './routing/route-table.ts';
 import { splitTarget } from './routing/split-target.ts';
 import { serveDocument } from './serve-document.ts';
 import { endOf, type GatewayResponse, type PaidResponse } from './upstream/gateway-response.ts';
@@ -94,8 +94,7 @@ export function createRequestHandler(options: GatewayOptions) {
     const version = routes.version(projectId);
     const { lookUp } = lookups(request.ip, gone);
     const find = () => routes.find(projectId, requested.segments, request.method);
-    const needsNoShare = version !== undefined || routes.isPaced(projectId);
-    const found = isId('Project', projectId) ? await (needsNoShare ? find() : lookUp(find)) : undefined;
+    const found = isId('Project', projectId) ? await findInShare(routes, projectId, find, lookUp) : undefined;
     if (!found) {
       return serveDocument(request, projectId, requested.path, { documentsOf, publicUrl, memoryFor, lookUp, end });
     }

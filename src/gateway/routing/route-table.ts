@@ -170,3 +170,21 @@ export async function openRouteTable(options: {
     },
   };
 }
+
+/**
+ * Finds a route with a client address's share of the database connections, unless the routes are in memory or the
+ * request may have to wait for other reads of the project's account. That can change while it waits for its share.
+ *
+ * @param lookUp runs a function once the address has a connection left.
+ */
+export async function findInShare<T>(
+  { version, isPaced }: Pick<RouteTable, 'version' | 'isPaced'>,
+  projectId: string,
+  find: () => Promise<T>,
+  lookUp: <R>(find: () => Promise<R>) => Promise<R>,
+): Promise<T> {
+  const needsShare = () => version(projectId) === undefined && !isPaced(projectId);
+  if (!needsShare()) return find();
+  const found = await lookUp(async () => needsShare() && { route: await find() });
+  return found ? found.route : find();
+}
