@@ -24,7 +24,6 @@ const texts = z.array(z.string());
 export const projectView = defineView<Project>({
   plain: {
     id: text,
-    name: text,
     mode: text,
     networks: texts,
     milestonesUsd: texts,
@@ -33,7 +32,7 @@ export const projectView = defineView<Project>({
     gatewayUrl: textOrNull,
     createdAt: text,
   },
-  outside: ['description'],
+  outside: ['name', 'description'],
 });
 
 export const endpointView = defineView<Endpoint>({
