@@ -15,8 +15,6 @@ const MAX_SLEEP_MILLISECONDS = 100;
 const MAX_WAIT_MILLISECONDS = 10_000;
 const RETRY_SECONDS = 5;
 
-export type LoadPacing = ReturnType<typeof createLoadPacing>;
-
 /**
  * Limits how much of a process's time an account's routes take. Reading many large routes takes more than a tenth of a
  * second, and sellers can change them at any time. Only the buyers of the account wait.
