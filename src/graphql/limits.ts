@@ -2,7 +2,7 @@ import { maxAliasesPlugin } from '@escape.tech/graphql-armor-max-aliases';
 import { maxDepthPlugin } from '@escape.tech/graphql-armor-max-depth';
 import { maxDirectivesPlugin } from '@escape.tech/graphql-armor-max-directives';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
-import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind } from 'graphql';
+import { type DocumentNode, type ExecutionArgs, type ExecutionResult, getOperationAST, Kind, print } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { AppError } from '../errors.ts';
 import { createTurns, type TurnOptions } from '../limits/turns.ts';
@@ -153,19 +153,36 @@ function costPlugin(isOwn: (document: DocumentNode) => boolean, turns?: TurnOpti
 
 const pricesOfOwn = new WeakMap<DocumentNode, Map<string, number>>();
 
+/** The types of variables with only a few values that change a price. */
+const IN_PRICES = /^(Int|Boolean)!?$/;
+/** The types of variables that don't change a price. All others may, such as periods and lists. */
+const NOT_IN_PRICES = /^(ID|String|\w+(Input|Order))!?$/;
+
 /**
- * The cost of one of the REST API's own documents. Only the page size and the expansions make a difference, so each
- * combination is priced once: pricing a document takes about as much time as the rest of a small request.
+ * The cost of one of the REST API's own documents. For most requests, only the page size and the expansions make a
+ * difference, so each combination is priced once: pricing a document takes about as much time as the rest of a small
+ * request.
  */
 function priceOfOwn(args: ExecutionArgs): number {
+  const given = givenVariables(args).filter(({ type }) => !NOT_IN_PRICES.test(type));
+  if (given.some(({ type }) => !IN_PRICES.test(type))) return priceOf(args);
   const prices = pricesOfOwn.get(args.document) ?? new Map<string, number>();
   pricesOfOwn.set(args.document, prices);
-  const key = Object.entries(args.variableValues ?? {})
-    .filter(([name, value]) => name === 'first' || typeof value === 'boolean')
-    .join();
+  const key = given.map(({ name, value }) => [name, value]).join();
   const price = prices.get(key) ?? priceOf(args);
   prices.set(key, price);
   return price;
+}
+
+function givenVariables({ document, operationName, variableValues }: ExecutionArgs) {
+  const definitions = getOperationAST(document, operationName)?.variableDefinitions ?? [];
+  return definitions
+    .map(({ variable: { name }, type }) => ({
+      name: name.value,
+      type: print(type),
+      value: variableValues?.[name.value],
+    }))
+    .filter(({ value }) => value !== undefined);
 }
 
 /** The cost of the selected operation, which may not be the document's first. */

@@ -89,6 +89,29 @@ test('large pages of lists in the REST API also take turns, and small pages donâ
   for (const { status } of await Promise.all([...large, ...small])) expect(status).toBe(200);
 });
 
+test('statistics with many intervals take turns, even after others with few intervals', async () => {
+  const users = await usersOf('olga', 'paul', 'quin', 'rosa', 'saul', 'tina');
+  const projects = await Promise.all(users.map((user) => createProject(user)));
+  const read = (index: number, from: string) =>
+    users[index]!.rest(
+      'GET',
+      `/api/projects/${projects[index]!.id}/revenue?interval=HOUR&from=${from}&to=2026-02-01T00:00:00Z`,
+    );
+  const [long, short] = ['2026-01-01T00:00:00Z', '2026-01-31T23:00:00Z'];
+  expect((await read(0, short)).status).toBe(200);
+  const letGo = await hold('RevenueHour');
+  const expensive = [0, 1, 2, 3].map((index) => read(index, long));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2);
+  const cheap = [4, 5].map((index) => read(index, short));
+  await expect.poll(() => waitingStatements(sql)).toBeGreaterThanOrEqual(2 + cheap.length);
+  // Time for the others to get as far.
+  for (let round = 0; round < 10; round++) await users[5]!.graphql(CHEAP_ELSEWHERE);
+  const waiting = await waitingStatements(sql);
+  await letGo();
+  expect(waiting).toBe(2 + cheap.length);
+  for (const { status } of await Promise.all([...expensive, ...cheap])) expect(status).toBe(200);
+});
+
 test('a query that is still waiting for its turn at its deadline gets an error that says so', async () => {
   const impatient = await startTestApp({
     env: { ROLES: 'api' },
