@@ -3,16 +3,14 @@ import { AppError } from '../../errors.ts';
 import { createFairQueue } from '../../limits/fair-queue.ts';
 import { createLru } from '../../lru.ts';
 
-/** The size of routes that may be read. */
-export type LoadPace = { bytesPerSecond: number; burstBytes: number };
+/** The size of routes that may be read, and how long a request waits for them. */
+export type LoadPace = { bytesPerSecond: number; burstBytes: number; maxWaitMilliseconds: number };
 
 /** A second's worth takes about 40 ms of a gateway's time. The most routes that a project can have take about 55 MB. */
-const PACE: LoadPace = { bytesPerSecond: 16_777_216, burstBytes: 67_108_864 };
+const PACE: LoadPace = { bytesPerSecond: 16_777_216, burstBytes: 67_108_864, maxWaitMilliseconds: 10_000 };
 /** Above this number, the oldest projects and accounts are forgotten. */
 const MAX_KNOWN = 50_000;
 const MAX_SLEEP_MILLISECONDS = 100;
-/** How long a request waits for routes. */
-const MAX_WAIT_MILLISECONDS = 10_000;
 const RETRY_SECONDS = 5;
 
 /**
@@ -77,18 +75,18 @@ export function createLoadPacing({ now, pace = PACE }: { now: () => number; pace
       });
       return reading.finally(() => addPending(key, -1));
     },
-  };
-}
 
-/** @throws AppError `UNAVAILABLE` if it takes too long, so that requests don't pile up. */
-export async function orUnavailable<T>(reading: Promise<T>): Promise<T> {
-  const ended = new AbortController();
-  const timeout = sleep(MAX_WAIT_MILLISECONDS, undefined, { signal: ended.signal, ref: false }).then(() => {
-    throw new AppError('UNAVAILABLE', { retryAfterSeconds: RETRY_SECONDS });
-  });
-  try {
-    return await Promise.race([reading, timeout]);
-  } finally {
-    ended.abort();
-  }
+    /** Waits for a read. @throws AppError `UNAVAILABLE` if it takes too long, so that requests don't pile up. */
+    async orUnavailable<T>(reading: Promise<T>): Promise<T> {
+      const ended = new AbortController();
+      const timeout = sleep(pace.maxWaitMilliseconds, undefined, { signal: ended.signal, ref: false }).then(() => {
+        throw new AppError('UNAVAILABLE', { retryAfterSeconds: RETRY_SECONDS });
+      });
+      try {
+        return await Promise.race([reading, timeout]);
+      } finally {
+        ended.abort();
+      }
+    },
+  };
 }

@@ -7,7 +7,7 @@ import type { SecretBox } from '../../secrets/secret-box.ts';
 import type { Network } from '../chain/networks.ts';
 import { createCredentialOpener } from '../upstream/credentials.ts';
 import { type HostTable, openHostTable } from './host-table.ts';
-import { createLoadPacing, type LoadPace, orUnavailable } from './load-pacing.ts';
+import { createLoadPacing, type LoadPace } from './load-pacing.ts';
 import { type LoadedRoutes, loadRoutes, type PaidRoute, readRoutesVersion } from './load-routes.ts';
 import { createMatcher, type Found } from './route-match.ts';
 
@@ -116,7 +116,7 @@ export async function openRouteTable(options: {
   async function reloadRoutes(projectId: string, known: Entry | undefined): Promise<Routes> {
     const before = await known?.routes.catch(() => undefined);
     if (before?.version && before.version === (await readRoutesVersion(db.pool, projectId))) return before;
-    return orUnavailable(readRoutes(projectId));
+    return pacing.orUnavailable(readRoutes(projectId));
   }
 
   /** A read that hasn't started includes every change until now, so all that need one share it. */

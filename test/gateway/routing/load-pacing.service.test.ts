@@ -52,6 +52,7 @@ async function openPaced() {
     if (args[0].name === 'gateway-routes') reads.push(args[0].values[0]!);
     return pool.query(...(args as [never]));
   };
+  const pace = { bytesPerSecond: 1, burstBytes: 0, maxWaitMilliseconds: 3_600 * SECOND };
   let milliseconds = 0;
   const table = await openRouteTable({
     db: { pool: { query } as unknown as pg.Pool },
@@ -61,11 +62,12 @@ async function openPaced() {
     ownHosts: undefined,
     secretBox,
     maxAgeMilliseconds: 3_600 * SECOND,
-    pace: { bytesPerSecond: 1, burstBytes: 0 },
+    pace,
     now: () => milliseconds,
   });
   return {
     table,
+    pace,
     /** The projects whose routes were read, in order. */
     reads,
     find: async (projectId: string) => {
@@ -116,5 +118,22 @@ test('an account’s projects share how much of their routes may be read', async
   pass(3 * 3_600);
   await waiting;
   expect(reads).toEqual([first, second, other, second]);
+  table.close();
+});
+
+test('a request that would wait too long for routes gets 503, and the routes are read all the same', async () => {
+  const busy = await insertShop();
+  const { table, pace, reads, find, change, pass } = await openPaced();
+  await find(busy);
+  change(busy);
+  pace.maxWaitMilliseconds = 1;
+  const refusal = { code: 'UNAVAILABLE', status: 503, retryAfterSeconds: 5 };
+  await expect(find(busy)).rejects.toMatchObject(refusal);
+  expect(reads).toEqual([busy]);
+  pace.maxWaitMilliseconds = 3_600 * SECOND;
+  const waiting = find(busy);
+  pass(3_600);
+  expect((await waiting)?.route).toBeDefined();
+  expect(reads).toEqual([busy, busy]);
   table.close();
 });

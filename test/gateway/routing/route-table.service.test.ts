@@ -3,6 +3,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../../../src/bus/bus.ts';
+import { loadRoutes } from '../../../src/gateway/routing/load-routes.ts';
 import { openRouteTable } from '../../../src/gateway/routing/route-table.ts';
 import { newId } from '../../../src/ids.ts';
 import { startTestApp, type TestApp, type TestUser } from '../../support/app.ts';
@@ -202,6 +203,32 @@ test('a project’s routes are read again only after they have changed', async (
   const limit = { period: 'DAY', maxRequests: 5, maxSpendAtomic: null };
   expect(found?.route?.buyers).toEqual({ allowed: new Set(), denied: new Set(['0xa0']), limit });
   await close();
+});
+
+test('the headers and the buyers’ rules of a project are read once, for all of its routes', async () => {
+  const endpoints = Object.fromEntries(['/a', '/b', '/c'].map((path) => [path, { upstreamUrl: upstream.url }]));
+  const { projectId, base } = await createShop(app, alice, endpoints);
+  expect((await alice.rest('PATCH', `${base}/buyer-rules`, { deniedWallets: [SELLER] })).status).toBe(200);
+  const pool = new pg.Pool({ connectionString: app.databaseUrl, max: 1 });
+  await pool.query(`UPDATE "Project" SET "secretUpstreamHeaders" = 'sealed' WHERE id = $1`, [projectId]);
+  const read: { secretProjectHeaders: string | null; buyers: object | null }[] = [];
+  const query = async (...args: [never]) => {
+    const result = (await pool.query(...args)) as unknown as pg.QueryResult;
+    read.push(...result.rows);
+    return result;
+  };
+  const opened: (string | null)[] = [];
+  const openCredentials = (_projectId: string, sealed: string | null) => {
+    opened.push(sealed);
+    return () => () => ({ headers: {}, secrets: [] });
+  };
+  const { routes } = await loadRoutes({ query } as never, projectId, [NETWORK], openCredentials);
+  expect(read.map(({ secretProjectHeaders }) => secretProjectHeaders)).toEqual(['sealed', null, null]);
+  expect(read.map(({ buyers }) => buyers !== null)).toEqual([true, false, false]);
+  expect(opened).toEqual(['sealed']);
+  const denied = routes.map(({ buyers }) => [...(buyers?.denied ?? [])]);
+  expect(denied).toEqual(Array(3).fill([SELLER.toLowerCase()]));
+  await pool.end();
 });
 
 test('the projects that were read the longest ago are removed if the routes take too much memory', async () => {
