@@ -31,21 +31,22 @@ const everySecond: EverySecond = (tick) => {
  * `FILE_BODY_LIMIT_BYTES`, after they have identified the caller.
  *
  * The hook throws AppError `RATE_LIMITED` or `UNAVAILABLE`. A body that arrives too slowly fails with
- * `REQUEST_TIMEOUT`.
+ * `REQUEST_TIMEOUT`, and one whose slot is given to another account with `UNAVAILABLE`.
  *
  * @param every runs a function every second. Default: a timer.
+ * @param now a monotonic clock, in milliseconds.
  */
 export function createFileBodyHook(
   limits: SlotLimits = FILE_BODY_LIMITS,
   every: EverySecond = everySecond,
+  now?: () => number,
 ): preParsingHookHandler {
-  const slots = createSlots(limits, {
-    texts: {
-      account: `You are sending ${limits.perAccount} large request bodies, which is the limit. Wait for one to finish.`,
-      process: 'Too many large request bodies are arriving. Retry later.',
-    },
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+  const texts = {
+    account: `You are sending ${limits.perAccount} large request bodies, which is the limit. Wait for one to finish.`,
+    process: 'Too many large request bodies are arriving. Retry later.',
+  };
+  const slots = createSlots(limits, { texts, retryAfterSeconds: RETRY_AFTER_SECONDS }, now);
+  const tooMany = () => new AppError('UNAVAILABLE', { detail: texts.process, retryAfterSeconds: RETRY_AFTER_SECONDS });
 
   return (request, _reply, payload, done) => {
     const { viewer, raw, headers } = request;
@@ -58,7 +59,7 @@ export function createFileBodyHook(
     const reserve = () => {
       // The client disconnected while the caller was being identified, so the event below was already emitted.
       if (raw.destroyed) return;
-      const release = slots.take(viewer.userId);
+      const release = slots.take(viewer.userId, () => counted.destroy(tooMany()));
       const stop = requireRate(
         () => receivedBytes,
         () => counted.destroy(new AppError('REQUEST_TIMEOUT')),

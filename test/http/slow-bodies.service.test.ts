@@ -19,23 +19,31 @@ let receivedBytes: number;
 const sockets: Socket[] = [];
 /** What runs every second. */
 const ticks = new Set<() => void>();
+let now: number;
 
 function pass(seconds: number): void {
-  for (let second = 0; second < seconds; second++) for (const tick of [...ticks]) tick();
+  for (let second = 0; second < seconds; second++) {
+    now += 1_000;
+    for (const tick of [...ticks]) tick();
+  }
 }
 
 beforeEach(async () => {
   receivedBytes = 0;
+  now = 0;
   app = Fastify();
   app.addHook('preParsing', async (request, _reply, payload) => {
-    request.viewer = { userId: 'usr_1' } as Viewer;
+    request.viewer = { userId: request.headers['x-user'] ?? 'usr_1' } as Viewer;
     return payload;
   });
   const everySecond = (tick: () => void) => {
     ticks.add(tick);
     return () => ticks.delete(tick);
   };
-  app.addHook('preParsing', createFileBodyHook({ perAccount: 1, perProcess: 1 }, everySecond));
+  app.addHook(
+    'preParsing',
+    createFileBodyHook({ perAccount: 1, perProcess: 1 }, everySecond, () => now),
+  );
   app.addHook('preParsing', async (_request, _reply, payload) => {
     payload.on('data', (chunk: Buffer) => {
       receivedBytes += chunk.length;
@@ -54,12 +62,14 @@ afterEach(async () => {
 type Way = 'with a length' | 'in chunks';
 
 /** Sends the head of a request. The test sends its body. */
-async function start(way: Way) {
+async function start(way: Way, user = 'usr_1') {
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   sockets.push(socket);
   await once(socket, 'connect');
   const length = way === 'in chunks' ? 'Transfer-Encoding: chunked' : `Content-Length: ${LARGE}`;
-  socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${length}\r\n\r\n`);
+  socket.write(
+    `POST / HTTP/1.1\r\nHost: localhost\r\nX-User: ${user}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+  );
   const status = once(socket, 'data').then(([data]) => String(data).split(' ', 2)[1]);
   const write = (bytes: number) =>
     socket.write(way === 'in chunks' ? `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n` : ' '.repeat(bytes));
@@ -102,6 +112,23 @@ describe.each<Way>(['with a length', 'in chunks'])('a large body %s', (way) => {
     expect(ticks.size).toBe(1);
   });
 });
+
+test.each<Way>(['with a length', 'in chunks'])(
+  'a large body %s loses its place to another account’s if it takes long',
+  async (way) => {
+    const first = await start(way);
+    await first.send(ENOUGH);
+    const refused = await start(way, 'usr_2');
+    if (way === 'in chunks') refused.write(ENOUGH);
+    expect(await refused.status).toBe('503');
+    pass(RATE_SECONDS);
+    await first.send(ENOUGH);
+    pass(1);
+    const other = await start(way, 'usr_2');
+    await other.send(ENOUGH);
+    expect(await first.status).toBe('503');
+  },
+);
 
 test('a body that is complete is no longer timed', async () => {
   const response = await fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/`, {
