@@ -12,11 +12,13 @@ import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
 import { requireSimple } from '../http/json-body.ts';
+import { sourceOf } from '../limits/failed-credentials.ts';
 import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
 import type { ConsoleReads } from './console-reads.ts';
 import { keepOnlyFrames, requireReceiver } from './frame-memory.ts';
+import { createMessageTurns, takeMessageTurns } from './message-turns.ts';
 import { createSocketOperations, type SocketOperation, type SocketOperations } from './socket-operations.ts';
 import { attachTransport, type SocketHandle } from './socket-transport.ts';
 import type { Streams } from './streams.ts';
@@ -87,10 +89,11 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     maxPayload: MAX_MESSAGE_BYTES,
     maxFragments: MAX_FRAMES,
     maxBufferedChunks: MAX_CHUNKS,
-    // Sockets take turns. Otherwise, thousands of messages that were read together would be handled before anything else.
+    // Otherwise, thousands of messages that were read together would be handled before anything else.
     allowSynchronousEvents: false,
   });
   const unauthenticated = createUnauthenticatedConnections();
+  const turns = createMessageTurns();
   /** The functions that stop counting a request's socket as unauthenticated. */
   const leaves = new WeakMap<IncomingMessage, () => void>();
 
@@ -237,7 +240,8 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
 
   httpServer.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     let opened: WebSocket | undefined;
-    const leave = unauthenticated.enter(options.addressOf(request), () => {
+    const address = options.addressOf(request);
+    const leave = unauthenticated.enter(address, () => {
       opened?.close(CLOSE.tryAgainLater, 'Too many sockets are waiting for a credential; connect again');
       // Don't wait for the client to close its side.
       socket.destroy();
@@ -247,6 +251,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     sockets.handleUpgrade(request, socket, head, (client) => {
       opened = client;
       keepOnlyFrames(client);
+      takeMessageTurns(client, socket, sourceOf(address), turns);
       sockets.emit('connection', client, request);
     });
   });

@@ -27,6 +27,8 @@ export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Bu
   if (body.length > BODY_LIMIT_BYTES && bytesBesidesLongestString(body, BODY_LIMIT_BYTES) > BODY_LIMIT_BYTES) {
     throw new AppError('PAYLOAD_TOO_LARGE');
   }
+  // Parsing 256 KiB with tens of thousands of keys takes 15 ms, so they are counted first.
+  if (countValues(body, MAX_JSON_VALUES) > MAX_JSON_VALUES) throw tooManyValues('The request body');
   const value = parseJson(decodeUtf8(body), 'The request body');
   requireSimple(value, 'The request body');
   return value;
@@ -43,10 +45,7 @@ export function requireSimple(value: unknown, what: string): void {
   let values = 0;
   const check = (item: unknown, levels: number): void => {
     values += 1;
-    if (values > MAX_JSON_VALUES) {
-      const most = MAX_JSON_VALUES.toLocaleString('en-US');
-      throw new AppError('PAYLOAD_TOO_LARGE', { detail: `${what} has more than ${most} values. Send fewer.` });
-    }
+    if (values > MAX_JSON_VALUES) throw tooManyValues(what);
     if (typeof item !== 'object' || item === null) return;
     if (levels === 0)
       throw new AppError('MALFORMED_JSON', { detail: `${what} is nested more than ${MAX_JSON_DEPTH} levels deep.` });
@@ -55,8 +54,36 @@ export function requireSimple(value: unknown, what: string): void {
   check(value, MAX_JSON_DEPTH);
 }
 
+function tooManyValues(what: string): AppError {
+  const most = MAX_JSON_VALUES.toLocaleString('en-US');
+  return new AppError('PAYLOAD_TOO_LARGE', { detail: `${what} has more than ${most} values. Send fewer.` });
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+const SPACE = 0x20;
+
+/** The number of values in JSON, including those whose key is repeated. Stops counting above `most`. */
+export function countValues(json: Buffer, most: number): number {
+  let values = 1;
+  /** Whether nothing but spaces has followed the last opening bracket so far. */
+  let isOpened = false;
+  for (let at = 0; at < json.length && values <= most; at += 1) {
+    const byte = json[at]!;
+    if (byte <= SPACE) continue;
+    if (isOpened && !CLOSING.has(byte)) values += 1;
+    isOpened = OPENING.has(byte);
+    if (byte === COMMA) values += 1;
+    if (byte === QUOTE) {
+      at += 1;
+      while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
+    }
+  }
+  return values;
+}
 
 /** The size of JSON in bytes, without its longest string. Stops counting above `maxBytes`. */
 export function bytesBesidesLongestString(json: Buffer, maxBytes: number): number {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BODY_LIMIT_BYTES } from '../../src/http/file-bodies.ts';
-import { bytesBesidesLongestString, parseJsonBody } from '../../src/http/json-body.ts';
+import { bytesBesidesLongestString, countValues, parseJsonBody } from '../../src/http/json-body.ts';
 
 const parse = (text: string) => parseJsonBody({ headers: {} }, Buffer.from(text));
 
@@ -22,6 +22,30 @@ test('for any JSON, the bytes besides the longest string are counted exactly', (
     }),
     { numRuns: 2_000 },
   );
+});
+
+/** How many values a JSON value has, including itself. */
+const valuesIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, item) => sum + valuesIn(item), 1) : 1;
+
+test('for any JSON, the values are counted exactly', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat(2), (value, indent) => {
+      expect(countValues(Buffer.from(JSON.stringify(value, null, indent)), Infinity)).toBe(valuesIn(value));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+// JSON.parse would report each of these as malformed.
+test.each([
+  ['fields', '"a":1,', '{'],
+  ['objects', '{},', '['],
+  ['brackets', '[', ''],
+  ['numbers', '1,', '['],
+])('a body of 256 KiB is rejected before it is parsed if it has too many %s', (_name, part, start) => {
+  const text = start + part.repeat(Math.floor(BODY_LIMIT_BYTES / part.length) - 1);
+  expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
 });
 
 describe('a body over 256 KiB', () => {
