@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
+import { sourceOf } from '../limits/failed-credentials.ts';
 import { type Receiver, receiverOf } from './frame-memory.ts';
 
 /**
@@ -77,9 +78,10 @@ export function createMessageTurns(): MessageTurns {
  * has only one message that waits.
  *
  * @param connection the connection that the socket uses.
- * @param source the client address that the socket's turns count for.
+ * @param address of the client. For IPv6, its /64 counts.
  */
-export function takeMessageTurns(socket: WebSocket, connection: Duplex, source: string, turns: MessageTurns): void {
+export function takeMessageTurns(socket: WebSocket, connection: Duplex, address: string, turns: MessageTurns): void {
+  const source = sourceOf(address);
   const receiver: Receiver = receiverOf(socket);
   const passOn = receiver.dataMessage.bind(receiver);
   receiver.dataMessage = (done) => {

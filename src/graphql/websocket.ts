@@ -12,7 +12,6 @@ import { AppError } from '../errors.ts';
 import type { Authentication } from '../http/authentication.ts';
 import { hasEnded, isForbidden, type WatchEnd } from '../http/credential-watch.ts';
 import { requireSimple } from '../http/json-body.ts';
-import { sourceOf } from '../limits/failed-credentials.ts';
 import { createUnauthenticatedConnections } from '../limits/unauthenticated-connections.ts';
 import { runInRequest } from '../request-context.ts';
 import type { GraphQLContext } from '../schema/context.ts';
@@ -251,7 +250,7 @@ export function serveWebSocket(httpServer: Server, options: WebSocketOptions): {
     sockets.handleUpgrade(request, socket, head, (client) => {
       opened = client;
       keepOnlyFrames(client);
-      takeMessageTurns(client, socket, sourceOf(address), turns);
+      takeMessageTurns(client, socket, address, turns);
       sockets.emit('connection', client, request);
     });
   });
@@ -279,10 +278,7 @@ type OperationPayload = {
   extensions?: unknown;
 };
 
-/**
- * Removes what an operation doesn't use. The library keeps the payload until the operation ends, and as objects, it can
- * take 20 times as much memory as the message.
- */
+/** Removes what an operation doesn't use. The library keeps it until the operation ends, and it can take 5 MB. */
 function keepOnlyNeeded(payload: OperationPayload, { variableDefinitions = [] }: OperationDefinitionNode): void {
   const names = new Set(variableDefinitions.map(({ variable }) => variable.name.value));
   const variables = Object.entries(payload.variables ?? {}).filter(([name]) => names.has(name));
