@@ -59,6 +59,26 @@ test('a response is passed on a part at a time, one in each turn of the event lo
   expect(read).toHaveLength(10);
 });
 
+test('responses in tiny chunks share a turn of the event loop, and each of them passes on a chunk', async () => {
+  await nextTurn();
+  const passOn = (): number => {
+    const read: Buffer[] = [];
+    let isPaused = false;
+    const handler = takingTurns({ onResponseData: (_controller, chunk) => void read.push(chunk) });
+    const controller = {
+      pause() {
+        isPaused = true;
+      },
+      resume() {},
+    } as Dispatcher.DispatchController;
+    for (let sent = 0; sent < 10_000 && !isPaused; sent += 1) handler.onResponseData!(controller, Buffer.from('x'));
+    return read.length;
+  };
+  const [first, second, third] = [passOn(), passOn(), passOn()];
+  await nextTurn();
+  expect([first, second, third]).toEqual([256, 1, 1]);
+});
+
 test('a handler that pauses and resumes gets no more in the same turn', async () => {
   const { read, given } = stage(10);
   given().pause();
