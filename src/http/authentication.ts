@@ -3,7 +3,9 @@ import type { KnownCredentials } from '../auth/known-credentials.ts';
 import type { Authenticator, Viewer } from '../auth/viewer.ts';
 import { rateLimitScope } from '../auth/viewer.ts';
 import type { Bus } from '../bus/bus.ts';
+import type { Database } from '../database/client.ts';
 import { AppError } from '../errors.ts';
+import { takeBeyondTheLimit } from '../limits/beyond-the-limit.ts';
 import type { FailedCredentials } from '../limits/failed-credentials.ts';
 import { type RateLimiter, rateLimitHeaders } from '../limits/rate-limit.ts';
 import { CONSOLE_READS_PER_MINUTE, limitsOf } from '../limits/tiers.ts';
@@ -25,7 +27,10 @@ export type Authentication = {
    * @throws AppError `RATE_LIMITED` with the same headers.
    */
   count(viewer: Viewer): Promise<Record<string, string>>;
-  /** Counts additional requests, like `count`. One request never counts for more than the whole limit. */
+  /**
+   * Counts additional requests, like `count`. One request never counts for more than the whole limit. The rest counts
+   * toward a daily limit.
+   */
   countMore(viewer: Viewer, requests: number): Promise<Record<string, string>>;
   /**
    * Like `count`, but counts a query or subscription from the console toward a separate limit. Only people have that
@@ -43,6 +48,7 @@ export type Authentication = {
 export function createAuthentication(options: {
   authenticator: Authenticator;
   rateLimiter: RateLimiter;
+  db: Pick<Database, 'pool'>;
   failedCredentials: FailedCredentials;
   knownCredentials: KnownCredentials;
   bus: Bus;
@@ -51,7 +57,7 @@ export function createAuthentication(options: {
   /** Called for every rate-limited request. */
   onRateLimited?: (reason: 'rate' | 'credentials') => void;
 }): Authentication {
-  const { authenticator, rateLimiter, failedCredentials, knownCredentials, bus, onRateLimited } = options;
+  const { authenticator, rateLimiter, db, failedCredentials, knownCredentials, bus, onRateLimited } = options;
 
   /** The credentials of a blocked account share a limit, because it may have thousands of API keys. */
   function noteRefusal(error: unknown, authorization: string, address: string): void {
@@ -105,12 +111,14 @@ export function createAuthentication(options: {
     const { requestsPerMinute } = limitsOf(viewer.tier, viewer.requestsPerMinute);
     if (requestsPerMinute === null) return {};
     const cost = Math.min(requests, requestsPerMinute - before);
-    const result = await rateLimiter.take(rateLimitScope(viewer), requestsPerMinute, cost);
+    const key = rateLimitScope(viewer);
+    const giveBack = await takeBeyondTheLimit(db.pool, { key, requestsPerMinute, requests: requests - cost });
+    const result = await rateLimiter.take(key, requestsPerMinute, cost);
     if (result.allowed) return rateLimitHeaders(result);
     onRateLimited?.('rate');
     const retryAfterSeconds = result.retryAfterSeconds + Math.ceil((before * 60) / requestsPerMinute);
     const headers = rateLimitHeaders({ ...result, retryAfterSeconds });
-    throw new AppError('RATE_LIMITED', { retryAfterSeconds, headers });
+    return giveBack(new AppError('RATE_LIMITED', { retryAfterSeconds, headers }));
   }
 
   return {

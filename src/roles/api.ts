@@ -170,6 +170,7 @@ export async function serveApiRole(resources: AppResources, http: FastifyInstanc
     return createAuthentication({
       authenticator,
       rateLimiter,
+      db,
       failedCredentials: createFailedCredentials({
         rateLimiter,
         scope: 'credentials',

@@ -1,7 +1,9 @@
 import { parse } from 'graphql';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mutationsIn } from '../../src/graphql/count-mutations.ts';
 import { startTestApp, type TestApp } from '../support/app.ts';
+import { dayLimitOf } from '../support/day-limit.ts';
 import { createProject, WALLET } from '../support/resources.ts';
 import { connectSocket } from './socket-client.ts';
 
@@ -29,11 +31,16 @@ test('only the requested operation is counted', () => {
 
 describe('a document with thirty mutations', () => {
   let app: TestApp;
+  let sql: pg.Pool;
   beforeAll(async () => {
     // Limits don't refill during a test.
     app = await startTestApp({ rateLimitNow: () => 0 });
+    sql = new pg.Pool({ connectionString: app.databaseUrl });
   });
-  afterAll(() => app?.stop());
+  afterAll(async () => {
+    await sql?.end();
+    await app?.stop();
+  });
 
   const field = (index: number) =>
     `p${index}: createProject(input: { name: "P${index}", walletAddress: "${WALLET}" }) { project { id } }`;
@@ -79,6 +86,42 @@ describe('a document with thirty mutations', () => {
     const token = await agreed('few', 5);
     expect((await post(token, THIRTY)).status).toBe(200);
     expect((await post(token, '{ viewer { tier } }')).status).toBe(429);
+  });
+
+  describe('and more than the whole limit', () => {
+    const beyond = async (subject: string) => {
+      const owner = await app.user(subject, 'ENTERPRISE');
+      const project = await createProject(owner);
+      const perDay = dayLimitOf(sql, project.id, { name: 'beyond-the-limit', perDay: 10_000 });
+      const countProjects = async () => {
+        const counted = `SELECT FROM "Project" WHERE "userId" = (SELECT "userId" FROM "Project" WHERE "id" = $1)`;
+        return (await sql.query(counted, [project.id])).rowCount;
+      };
+      return { perDay, countProjects, token: await agreed(subject, 5) };
+    };
+
+    test('is rejected if less is left of the daily limit than what it counts for beyond the limit', async () => {
+      const { perDay, countProjects, token } = await beyond('used-up');
+      await perDay.leave(24);
+      const response = await post(token, THIRTY);
+      expect(response.status).toBe(429);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+      const { errors } = (await response.json()) as { errors: { message: string }[] };
+      expect(errors[0]!.message).toMatch('It would count for 25 more');
+      expect(await countProjects()).toBe(1);
+    });
+
+    test('uses as much of the daily limit as it counts for beyond the limit', async () => {
+      const { perDay, countProjects, token } = await beyond('large');
+      expect(await perDay.usedBy(() => post(token, THIRTY), 200)).toBe(25);
+      expect(await countProjects()).toBe(31);
+    });
+
+    test('uses nothing of the daily limit if it is rejected because of the limit per minute', async () => {
+      const { perDay, token } = await beyond('too-soon');
+      expect((await post(token, '{ viewer { tier } }')).status).toBe(200);
+      expect(await perDay.usedBy(() => post(token, THIRTY), 429)).toBe(0);
+    });
   });
 
   test('is also rejected over a WebSocket', async () => {

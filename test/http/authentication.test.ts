@@ -1,4 +1,5 @@
 import { UnsecuredJWT } from 'jose';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AccountBlocked } from '../../src/auth/account-blocked.ts';
 import { createKnownCredentials } from '../../src/auth/known-credentials.ts';
@@ -54,6 +55,8 @@ function admit() {
       close: async () => {},
     },
     rateLimiter,
+    // No request counts for more than the limit.
+    db: { pool: new pg.Pool() },
     failedCredentials: createFailedCredentials({
       rateLimiter,
       scope: 'credentials',
