@@ -7,40 +7,62 @@ const MAX_BYTES = 64 * 1024;
  * several microseconds, even if it is a single byte.
  */
 const MAX_CHUNKS = 256;
+/** How many of the responses that wait for their next turn get it at the same time. */
+const RESPONSES_A_TURN = 32;
 
-/** The chunks of all responses in this turn of the event loop. */
-const turn = { chunks: 0 };
+/** The current turn of the event loop, and the chunks of all responses in it. */
+const turn = { number: 0, chunks: 0, isLast: true };
+/** The responses that wait for their next turn, in order. */
+const waiting = new Set<() => void>();
 
 function countChunk(): void {
-  if (turn.chunks === 0) {
-    setImmediate(() => {
-      turn.chunks = 0;
-    });
-  }
   turn.chunks += 1;
+  if (!turn.isLast) return;
+  turn.isLast = false;
+  setImmediate(startTurn);
+}
+
+function startTurn(): void {
+  turn.number += 1;
+  turn.chunks = 0;
+  turn.isLast = waiting.size === 0;
+  if (!turn.isLast) setImmediate(startTurn);
+  // Those that are full again wait behind the others.
+  const next = [...waiting].slice(0, RESPONSES_A_TURN);
+  for (const resume of next) waiting.delete(resume);
+  for (const resume of next) resume();
 }
 
 /**
  * Wraps a handler to stop reading a response until the next turn of the event loop if much of it has arrived in this one.
  * Otherwise, a response that arrives and is read quickly would be passed on for as long as its connection has data, which
  * is megabytes, and dozens of such responses would keep everything else waiting for seconds. Responses in tiny chunks would
- * do the same with a hundredth of the data, so chunks count as well, for all responses together.
+ * do the same with a hundredth of the data, so chunks count as well, for all responses together. Hundreds of responses that
+ * are read quickly take turns.
  */
 export function takingTurns(
   handler: Dispatcher.DispatchHandler,
   maxBytes: number = MAX_BYTES,
 ): Dispatcher.DispatchHandler {
   let bytes = 0;
+  /** The number of the turn in which these bytes were passed on. */
+  let counted = 0;
   let isFull = false;
-  let isOver = false;
   /** Whether the handler wants more. */
   let isWanted = true;
 
-  function startTurn(controller: Dispatcher.DispatchController): void {
-    bytes = 0;
-    if (!isFull) return;
-    isFull = false;
-    if (isWanted && !isOver) controller.resume();
+  /** Gives the response its next turn. */
+  let takeTurn = () => {};
+
+  function wait(controller: Dispatcher.DispatchController): void {
+    if (isFull) return;
+    isFull = true;
+    controller.pause();
+    takeTurn = () => {
+      isFull = false;
+      if (isWanted) controller.resume();
+    };
+    waiting.add(takeTurn);
   }
 
   /** The controller for the handler, which could otherwise resume in the same turn. */
@@ -70,20 +92,17 @@ export function takingTurns(
     onResponseStart: (controller, ...head) => handler.onResponseStart?.(inTurn(controller), ...head),
     onResponseData(controller, chunk) {
       countChunk();
-      if (bytes === 0) setImmediate(startTurn, controller);
-      bytes += chunk.length;
-      if (bytes >= maxBytes || turn.chunks >= MAX_CHUNKS) {
-        isFull = true;
-        controller.pause();
-      }
+      bytes = (turn.number === counted ? bytes : 0) + chunk.length;
+      counted = turn.number;
+      if (bytes >= maxBytes || turn.chunks >= MAX_CHUNKS) wait(controller);
       handler.onResponseData?.(inTurn(controller), chunk);
     },
     onResponseEnd(controller, trailers) {
-      isOver = true;
+      waiting.delete(takeTurn);
       handler.onResponseEnd?.(inTurn(controller), trailers);
     },
     onResponseError(controller, error) {
-      isOver = true;
+      waiting.delete(takeTurn);
       handler.onResponseError?.(controller, error);
     },
   };

@@ -79,6 +79,28 @@ test('responses in tiny chunks share a turn of the event loop, and each of them 
   expect([first, second, third]).toEqual([256, 1, 1]);
 });
 
+test('hundreds of responses take turns, a few of them in each turn of the event loop', async () => {
+  await nextTurn();
+  const names = Array.from({ length: 100 }, (_, index) => `${index}`);
+  let read: string[] = [];
+  const responses = names.map((name) => {
+    const handler = takingTurns({ onResponseData: () => void read.push(name) }, 1);
+    const passOn = () => handler.onResponseData!(controller, Buffer.from('x'));
+    const controller = { pause() {}, resume: passOn } as Dispatcher.DispatchController;
+    passOn();
+    return { end: () => handler.onResponseEnd!(controller, {}) };
+  });
+  const turns: string[][] = [];
+  for (let count = 0; count < 4; count += 1) {
+    read = [];
+    await nextTurn();
+    turns.push(read);
+  }
+  for (const { end } of responses) end();
+  const order = [...names, ...names];
+  expect(turns).toEqual([order.slice(0, 32), order.slice(32, 64), order.slice(64, 96), order.slice(96, 128)]);
+});
+
 test('a handler that pauses and resumes gets no more in the same turn', async () => {
   const { read, given } = stage(10);
   given().pause();
