@@ -43,7 +43,9 @@ function openSlots(limits: SlotLimits) {
   const slots = createSlots(limits, told, () => now);
   return {
     dropped,
-    pass: (seconds: number) => void (now += 1_000 * seconds),
+    pass(seconds: number) {
+      now += 1_000 * seconds;
+    },
     take: (account: string, name = account) => slots.take(account, () => dropped.push(name)),
     isFull(account: string) {
       try {
