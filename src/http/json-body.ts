@@ -28,7 +28,9 @@ export function parseJsonBody(request: Pick<FastifyRequest, 'headers'>, body: Bu
     throw new AppError('PAYLOAD_TOO_LARGE');
   }
   // Parsing 256 KiB with tens of thousands of keys takes 15 ms, so they are counted first.
-  if (countValues(body, MAX_JSON_VALUES) > MAX_JSON_VALUES) throw tooManyValues('The request body');
+  const { values, levels } = measureJson(body, { values: MAX_JSON_VALUES, levels: MAX_JSON_DEPTH });
+  if (levels > MAX_JSON_DEPTH) throw tooManyLevels('The request body');
+  if (values > MAX_JSON_VALUES) throw tooManyValues('The request body');
   const value = parseJson(decodeUtf8(body), 'The request body');
   requireSimple(value, 'The request body');
   return value;
@@ -47,11 +49,14 @@ export function requireSimple(value: unknown, what: string): void {
     values += 1;
     if (values > MAX_JSON_VALUES) throw tooManyValues(what);
     if (typeof item !== 'object' || item === null) return;
-    if (levels === 0)
-      throw new AppError('MALFORMED_JSON', { detail: `${what} is nested more than ${MAX_JSON_DEPTH} levels deep.` });
+    if (levels === 0) throw tooManyLevels(what);
     for (const inner of Object.values(item)) check(inner, levels - 1);
   };
   check(value, MAX_JSON_DEPTH);
+}
+
+function tooManyLevels(what: string): AppError {
+  return new AppError('MALFORMED_JSON', { detail: `${what} is nested more than ${MAX_JSON_DEPTH} levels deep.` });
 }
 
 function tooManyValues(what: string): AppError {
@@ -66,23 +71,30 @@ const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 const SPACE = 0x20;
 
-/** The number of values in JSON, including those whose key is repeated. Stops counting above `most`. */
-export function countValues(json: Buffer, most: number): number {
+type JsonSize = { values: number; levels: number };
+
+/** How many values JSON has, including those whose key is repeated, and how deep it is nested. Stops above the limits. */
+export function measureJson(json: Buffer, most: JsonSize): JsonSize {
   let values = 1;
+  let level = 0;
+  let levels = 0;
   /** Whether nothing but spaces has followed the last opening bracket so far. */
   let isOpened = false;
-  for (let at = 0; at < json.length && values <= most; at += 1) {
+  for (let at = 0; at < json.length && values <= most.values && levels <= most.levels; at += 1) {
     const byte = json[at]!;
     if (byte <= SPACE) continue;
     if (isOpened && !CLOSING.has(byte)) values += 1;
     isOpened = OPENING.has(byte);
-    if (byte === COMMA) values += 1;
+    if (isOpened) level += 1;
+    else if (CLOSING.has(byte)) level -= 1;
+    else if (byte === COMMA) values += 1;
+    levels = Math.max(levels, level);
     if (byte === QUOTE) {
       at += 1;
       while (at < json.length && json[at] !== QUOTE) at += json[at] === BACKSLASH ? 2 : 1;
     }
   }
-  return values;
+  return { values, levels };
 }
 
 /** The size of JSON in bytes, without its longest string. Stops counting above `maxBytes`. */

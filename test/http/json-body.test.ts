@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { BODY_LIMIT_BYTES } from '../../src/http/file-bodies.ts';
-import { bytesBesidesLongestString, countValues, parseJsonBody } from '../../src/http/json-body.ts';
+import { bytesBesidesLongestString, measureJson, parseJsonBody } from '../../src/http/json-body.ts';
 
 const parse = (text: string) => parseJsonBody({ headers: {} }, Buffer.from(text));
 
@@ -28,12 +28,24 @@ test('for any JSON, the bytes besides the longest string are counted exactly', (
 const valuesIn = (value: unknown): number =>
   typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, item) => sum + valuesIn(item), 1) : 1;
 
-test('for any JSON, the values are counted exactly', () => {
+/** How many levels of lists and objects a JSON value has. */
+const levelsIn = (value: unknown): number =>
+  typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levelsIn)) : 0;
+
+test('for any JSON, the values and the levels are counted exactly', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.nat(2), (value, indent) => {
-      expect(countValues(Buffer.from(JSON.stringify(value, null, indent)), Infinity)).toBe(valuesIn(value));
+      const json = Buffer.from(JSON.stringify(value, null, indent));
+      const measured = measureJson(json, { values: Infinity, levels: Infinity });
+      expect(measured).toEqual({ values: valuesIn(value), levels: levelsIn(value) });
     }),
     { numRuns: 2_000 },
+  );
+});
+
+test('a body is rejected before it is parsed if it has too many levels', () => {
+  expect(() => parse('['.repeat(65))).toThrow(
+    expect.objectContaining({ message: expect.stringContaining('64 levels') }),
   );
 });
 
@@ -41,7 +53,7 @@ test('for any JSON, the values are counted exactly', () => {
 test.each([
   ['fields', '"a":1,', '{'],
   ['objects', '{},', '['],
-  ['brackets', '[', ''],
+  ['lists', '[],', '['],
   ['numbers', '1,', '['],
 ])('a body of 256 KiB is rejected before it is parsed if it has too many %s', (_name, part, start) => {
   const text = start + part.repeat(Math.floor(BODY_LIMIT_BYTES / part.length) - 1);

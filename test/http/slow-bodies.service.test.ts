@@ -114,7 +114,7 @@ describe.each<Way>(['with a length', 'in chunks'])('a large body %s', (way) => {
 });
 
 test.each<Way>(['with a length', 'in chunks'])(
-  'a large body %s loses its place to another account’s if it takes long',
+  'a large body %s loses its place to another account’s if it takes too long',
   async (way) => {
     const first = await start(way);
     await first.send(ENOUGH);
