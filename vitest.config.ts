@@ -19,7 +19,7 @@ export default defineConfig({
     maxWorkers: 4,
     testTimeout: 180_000,
     // Polls for long enough even on a busy machine; the test as a whole has its own limit.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: 120_000 } },
     hookTimeout: 180_000,
   },
 });

@@ -168,6 +168,8 @@ function withServices(tier: string) {
       globalSetup: ['test/support/global-setup.ts'],
       // Loading the modules and starting the first service takes longer than most files.
       isolate: tier !== 'service' && tier !== 'browser',
+      // Each kill is followed by the start of a new process, and the machine may be slow.
+      ...(tier === 'chaos' && { testTimeout: 3_600_000, expect: { poll: { timeout: 600_000 } } }),
       ...inGroup(tier),
     },
   };

@@ -27,5 +27,4 @@ test.skipIf(!canMountFiles)(
       expect(rows.at(-1)).toContain('log lines could not be written');
     }
   },
-  900_000,
 );

@@ -21,5 +21,4 @@ test.skipIf(!isInstalled)(
     const [, changes, endpoints, responses] = output.match(/(\d+) changes, (\d+) endpoints, (\d+) paid responses/)!;
     for (const count of [changes, endpoints, responses]) expect(Number(count)).toBeGreaterThan(10);
   },
-  400_000,
 );

@@ -44,7 +44,7 @@ describe.skipIf(!programs)('physical copies of a server', () => {
   async function promoted(server: InstalledServer): Promise<pg.Client> {
     const client = await connectTo(server);
     const isPrimary = async () => (await client.query('SELECT NOT pg_is_in_recovery() AS "is"')).rows[0].is;
-    await expect.poll(isPrimary, { timeout: 60_000 }).toBe(true);
+    await expect.poll(isPrimary).toBe(true);
     return client;
   }
 

@@ -125,7 +125,7 @@ const made: string[] = [];
 /** Waits until no delivery is due or in progress. */
 async function settled(): Promise<void> {
   const open = `SELECT FROM "Delivery" WHERE "status" = 'RUNNING' OR ("status" = 'PENDING' AND "nextAttemptAt" IS NOT NULL)`;
-  await expect.poll(async () => (await pool.query(open)).rowCount, { timeout: 60_000 }).toBe(0);
+  await expect.poll(async () => (await pool.query(open)).rowCount).toBe(0);
 }
 
 /** Undoes the effects of earlier failures. */

@@ -76,7 +76,7 @@ test('an index is built while other processes write and start, and nothing later
   await starting.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
   await starting.end();
   const { processID } = transaction as unknown as { processID: number };
-  await expect.poll(() => write.mock.calls.join(), { timeout: 10_000 }).toContain(`"process":${processID},`);
+  await expect.poll(() => write.mock.calls.join()).toContain(`"process":${processID},`);
   expect(await folder.rowsOf('SELECT migration_name FROM _prisma_migrations')).toHaveLength(1);
 
   await transaction.query('COMMIT');
@@ -90,7 +90,7 @@ test('of five processes that start at the same time, one builds the index', asyn
   await folder.write(INDEX, BUILD);
   await folder.write(LATER, 'ALTER TABLE "note" ADD COLUMN "text" TEXT');
   const processes = Array.from({ length: 5 }, () => folder.applyElsewhere());
-  await expect.poll(starters, { timeout: 20_000 }).toHaveLength(processes.length);
+  await expect.poll(starters).toHaveLength(processes.length);
   await expect.poll(waitingBuilds).toHaveLength(1);
   await transaction.query('COMMIT');
   const applied = await Promise.all(processes.map((child) => child.nextMessage<string[]>()));
@@ -102,7 +102,7 @@ test('if the process is killed, the server finishes the index, and the next star
   const transaction = await openTransaction();
   await folder.write(INDEX, BUILD);
   const killed = folder.applyElsewhere();
-  await expect.poll(waitingBuilds, { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(waitingBuilds).toHaveLength(1);
   const [build] = await waitingBuilds();
   await killed.end('SIGKILL');
   const applying = folder.apply();

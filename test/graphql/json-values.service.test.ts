@@ -44,7 +44,7 @@ test('a receiver can’t hide its attempts with a response header called `then`'
   await createWebhook(alice, project.base, { url: receiver.url, headers: [{ name: THEN, value: 'a long secret' }] });
   await createEndpoint(alice, project.base, { path: '/other' });
   const deliveries = () => alice.rest<{ data: Delivery[] }>('GET', `${project.base}/deliveries`);
-  await expect.poll(async () => (await deliveries()).body.data[0]?.status, { timeout: 60_000 }).toBe('SUCCEEDED');
+  await expect.poll(async () => (await deliveries()).body.data[0]?.status).toBe('SUCCEEDED');
   const { id } = (await deliveries()).body.data[0]!;
 
   const { status, body } = await alice.rest<Delivery>('GET', `${project.base}/deliveries/${id}`);

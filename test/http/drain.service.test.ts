@@ -73,7 +73,7 @@ test('a request that never arrives completely doesn’t keep the worker from sto
   // The server has read the first line by the time it has responded to a later request.
   await fetch(`${app.url}/healthz`);
   const stopped = app.stop();
-  await expect.poll(queueConnections, { timeout: 30_000 }).toBe(0);
+  await expect.poll(queueConnections).toBe(0);
   await database.end();
   socket.destroy();
   await stopped;

@@ -44,7 +44,7 @@ async function settled(ids: readonly string[]): Promise<Delivery[]> {
     found = (await Promise.all(ids.map((id) => stage.deliveries(id)))).flat();
     return found.every(isWaiting);
   };
-  await expect.poll(read, { timeout: 60_000 }).toBe(true);
+  await expect.poll(read).toBe(true);
   return found;
 }
 

@@ -133,9 +133,7 @@ describe.each([
     expect(await stage.delivery(held!.id)).toMatchObject({ status: 'PENDING', attemptCount: 1 });
 
     await stage.patch(id, { isActive: false });
-    await expect
-      .poll(() => stage.delivery(held!.id), { timeout: 60_000 })
-      .toMatchObject({ status: 'SKIPPED', reason: 'disabled' });
+    await expect.poll(() => stage.delivery(held!.id)).toMatchObject({ status: 'SKIPPED', reason: 'disabled' });
     expect(await noticesAbout(held!.id)).toMatchObject([{ closedAt: expect.any(String) }]);
   });
 });

@@ -38,7 +38,7 @@ const mailsTo = (address: string) =>
   smtp.mails
     .filter(({ to }) => to.includes(address))
     .map(({ data }) => data.replaceAll('=\r\n', '').replaceAll('=3D', '='));
-const firstMailTo = (address: string) => expect.poll(() => mailsTo(address)[0], { timeout: 30_000 });
+const firstMailTo = (address: string) => expect.poll(() => mailsTo(address)[0]);
 
 test('the invited address gets an email, which contains no secret', async () => {
   const { base } = await createProject(alice, { name: 'Weather' });
@@ -77,7 +77,7 @@ test('an invitation that was revoked before the email went out isn’t sent', as
   );
   const error = async () =>
     (await sql.query('SELECT "error" FROM "NoticeMessage" WHERE "projectId" = $1', [projectId])).rows[0].error;
-  await expect.poll(error, { timeout: 30_000 }).toBe('The invitation is no longer open.');
+  await expect.poll(error).toBe('The invitation is no longer open.');
 });
 
 test('an address gets at most five emails in a day, no matter who invites it', async () => {

@@ -341,7 +341,7 @@ test('an admin who is being removed can’t create an API key at the same time',
       );
       return rowCount;
     };
-    await expect.poll(waiting, { timeout: 20_000, interval: 20 }).toBe(1);
+    await expect.poll(waiting, { interval: 20 }).toBe(1);
     await removal.query('DELETE FROM "ProjectMember" WHERE "id" = $1', [member.id]);
     await removal.query('COMMIT');
     expect(await creation).toBe(404);
