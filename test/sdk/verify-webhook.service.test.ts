@@ -100,6 +100,13 @@ test('verifyWebhook rejects a body, an ID, or a signature that was changed', asy
   for (const webhook of forged) await expect(verifyWebhook(webhook)).rejects.toThrow(NOT_SIGNED);
 });
 
+test('verifyWebhook rejects an ID with a dot, so that a signature fits only one ID and body', async () => {
+  const headers = signedAt('evt_1.2', Date.now() / 1000, requests[0]!.body);
+  await expect(verifyWebhook({ payload: requests[0]!.body, headers, secret: secrets[0] })).rejects.toThrow(
+    'The ID contains a dot.',
+  );
+});
+
 test('verifyWebhook rejects a timestamp outside the tolerance, and one that is not a number', async () => {
   const { body, headers } = requests[0]!;
   const secret = secrets[0];

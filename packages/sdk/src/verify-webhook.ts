@@ -25,6 +25,8 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
 export async function verifyWebhook(webhook: WebhookToVerify): Promise<WebhookEvent> {
   const { payload, headers, toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = webhook;
   const id = header(headers, 'webhook-id');
+  // The signed parts are joined with dots. With a dot in the ID, other parts would have the same signature.
+  if (id.includes('.')) throw new WebhookVerificationError('The ID contains a dot.');
   const timestamp = header(headers, 'webhook-timestamp');
   const ageSeconds = Math.abs(Date.now() / 1000 - (/^\d+$/.test(timestamp) ? Number(timestamp) : Number.NaN));
   if (!(ageSeconds <= toleranceSeconds)) {
